@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "ir/case.h"
+#include "judge/judge.h"
+#include "reducers/reducer.h"
+#include "report/report.h"
+#include "systems/scheduler.h"
+
+namespace ulpfuzz {
+
+// The road from a case to a finding, used by every command: judge a case by running what the judge
+// asks for; reduce it under its signature; write it up.
+
+// Drives Judge and Scheduler for many cases at once, so that their runs share packs. `options` apply
+// to all. A case whose verification fails yields an empty list.
+struct Judged {
+  std::vector<Verdict> verdicts;      // eager first
+  std::vector<Evidence> evidence;
+};
+std::vector<Judged> judge_cases(const std::vector<Case>& lowered, const JudgeOptions& options,
+                                const OpTable& table, Scheduler& scheduler, bool alone = false);
+
+// Confirms `verdict` alone, reduces, judges again, and assembles the finding. nullopt when the
+// signature is not seen again when the case is run alone.
+struct InvestigateOptions {
+  double cpu_budget_seconds = 120;  // of systems, for the reduction
+  std::function<void(const ReductionProgress&)> progress;
+  std::function<bool()> stopped;
+};
+std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
+                                   const JudgeOptions& options, const OpTable& table,
+                                   Scheduler& scheduler, const InvestigateOptions& how = {});
+
+}  // namespace ulpfuzz

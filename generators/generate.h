@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/case.h"
+#include "ir/op_row.h"
+
+namespace ulpfuzz {
+
+// What a campaign generates: relative frequencies and limits.
+struct Profile {
+  double model_share = 0.1;   // cases from model families; the rest are op graphs
+  int min_nodes = 1;
+  int max_nodes = 8;
+  std::int64_t max_elements = 4096;  // of one tensor, mostly; `large_share` of cases allow 65536
+  double large_share = 0.02;
+  double backward_share = 0.5;  // of cases that have a differentiable path
+  double layout_share = 0.5;    // of inputs with a non-contiguous layout
+  double special_share = 0.3;   // of floating inputs with edge values mixed in
+  double dynamic_share = 0.05;
+  double sdpa_choice_share = 0.5;  // of cases with attention
+};
+
+// Case number `index` of the stream `seed`: the same on every machine. It verifies, has no dead
+// code, and differs from other indices.
+Case generate_case(std::uint64_t seed, std::uint64_t index, const OpTable& table,
+                   const Profile& profile = {});
+
+}  // namespace ulpfuzz

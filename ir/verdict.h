@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ulpfuzz {
+
+// What may be said of a system on a case. The order is the precedence: of several facts, the one
+// that comes first here names the verdict.
+enum class VerdictKind : std::uint8_t {
+  kCrash,             // the process died
+  kHang,              // did not end within the limit, confirmed
+  kStrideAssert,      // the compiled code's own layout assertion failed
+  kCompileError,      // compilation raised where eager runs
+  kAcceptReject,      // one of eager and compiled raises, the other runs
+  kKernelMismatch,    // asked for one attention kernel, another ran
+  kNanMismatch,       // non-finite where the exact value is decidedly finite, or the reverse
+  kWrong,             // outside what any legal execution can give
+  kMetadata,          // dtype, shape, stride or alias differs from eager's
+  kNondeterministic,  // two runs of the same thing differ
+  kCaptureMismatch,
+  kLessAccurate,      // outside its freedom set, not provably wrong
+  kDiscontinuity,     // a near-tie fell the other way
+  kUndecided,         // cannot tell
+  kExcessPrecision,   // differs from eager since an intermediate was kept wider
+  kReordered,         // differs from eager within accumulation error
+  kAgree,
+};
+std::string_view name(VerdictKind kind);  // "stride-assert"
+std::optional<VerdictKind> parse_verdict_kind(std::string_view name);
+bool is_finding(VerdictKind kind);  // worth a place in the store: kLessAccurate and all before it
+
+// One thing that was established.
+struct Fact {
+  VerdictKind kind = VerdictKind::kAgree;
+  std::string tensor;    // "output 0", "gradient of w"; empty: of the whole run
+  std::string rung;      // dtype of the ladder's rung it was seen on: "bfloat16", "float32"
+  std::string strength;  // "observed" (an event), "bound" (beyond a rigorous bound), "statistical"
+  double statistic = 0;  // its meaning is in `detail`; for numeric facts error over allowance
+  std::string detail;    // one sentence for a person, with the numbers
+  std::string evidence;  // hash of the request whose run showed it
+};
+
+// Per-tensor measurements that stand beside the facts, for reports.
+struct TensorMeasure {
+  std::string tensor;
+  std::string rung;
+  double max_error = 0;        // largest |y - exact|
+  double rms_error = 0;
+  double eager_rms_error = 0;  // eager's own, same inputs
+  double rms_ratio = 0;        // to the legal executions' mean RMS error
+  double bound_ratio = 0;      // largest |y - exact| / bound
+  std::int64_t worst_index = 0;
+  double worst_value = 0, worst_exact = 0, worst_eager = 0;
+  std::int64_t masked = 0;     // elements left out: undefined, tainted
+};
+
+struct Verdict {
+  std::string system;
+  VerdictKind primary = VerdictKind::kUndecided;
+  std::vector<Fact> facts;
+  std::vector<TensorMeasure> measures;
+  std::string judge_model;  // hash of the judge's constants and version
+};
+
+// The primary of a list of facts, by precedence; kAgree for none.
+VerdictKind primary(const std::vector<Fact>& facts);
+
+// What must stay the same while a finding is reduced, and what tells findings apart.
+struct Signature {
+  VerdictKind kind = VerdictKind::kAgree;
+  std::string system;
+  std::string detail;  // relation, exception class with numbers removed, kernel; "" for numerics
+  auto operator<=>(const Signature&) const = default;
+};
+Signature signature(const Verdict& verdict);
+std::string to_string(const Signature& signature);
+
+std::string to_json(const Verdict& verdict);
+
+}  // namespace ulpfuzz

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/case.h"
+#include "ir/op_row.h"
+#include "ir/run.h"
+#include "ir/verdict.h"
+#include "oracle/oracle.h"
+
+namespace ulpfuzz {
+
+struct JudgeOptions {
+  std::vector<SystemSpec> systems;  // those to judge; eager@py is always run beside them
+  int seeds = 1;                    // input sets
+  // The precision ladder: also judge the same case in float32 (and float64), with the same numbers
+  // as inputs. kAuto climbs when the lower rung leaves a doubt.
+  enum class Ladder : std::uint8_t { kNone, kAuto, kAlways };
+  Ladder ladder = Ladder::kAuto;
+  bool profile = true;  // attest attention kernels where the case has attention
+};
+
+// A run that was asked for and what it gave.
+struct Evidence {
+  RunRequest request;
+  Run run;
+};
+
+// From evidence to verdicts. Pure: the same case, options and evidence give the same answer.
+//
+//     Judge judge(case, options, table);
+//     while (!(step = judge.next(evidence)).requests.empty()) evidence += scheduler.run(step.requests);
+//     step.verdicts
+class Judge {
+ public:
+  Judge(const Case& lowered, JudgeOptions options, const OpTable& table);
+
+  struct Step {
+    std::vector<RunRequest> requests;  // runs still needed; empty: `verdicts` is final
+    std::vector<Verdict> verdicts;     // one for each system, eager first
+  };
+  Step next(const std::vector<Evidence>& evidence) const;
+
+  // Hash of the constants and the version of the method: part of every cache key.
+  static std::string model_hash();
+
+ private:
+  Case case_;
+  JudgeOptions options_;
+  const OpTable& table_;
+};
+
+// The case with every floating dtype below float64 raised to `dtype`, its inputs the same numbers:
+// a rung of the ladder. Dtype arguments (casts to half types, `dtype=` arguments) are raised too;
+// integer and bool types stay.
+Case at_rung(const Case& lowered, DType dtype, const OpTable& table);
+
+}  // namespace ulpfuzz

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <boost/multiprecision/cpp_bin_float.hpp>
+#include <cstdint>
+
+// The numbers that oracle kernels are written over, and the vocabulary they use. A kernel is one
+// template; instantiating it with another scalar gives another evaluation:
+//
+//   double            legal executions: fast, errors put in from outside
+//   Running<double>   the exact value to about 2^-53 with a running error estimate, for systems that
+//                     compute in float32 or less
+//   Running<Quad>     the same with 113 bits, for systems that compute in float64
+//
+// The error that a Running number carries is the error which a *system under test* may have, not
+// the oracle's own: every operation adds `unit` times the magnitude of its result, where `unit` is
+// the unit roundoff of the system's opmath type (running error analysis, Higham, Accuracy and
+// Stability of Numerical Algorithms, 2nd ed., section 3.3). The oracle's own error is smaller by
+// the ratio of the unit roundoffs, at least 2^29.
+namespace ulpfuzz {
+
+using Quad = boost::multiprecision::cpp_bin_float_quad;
+
+// Why an element may not be held against the exact value.
+enum Mark : std::uint8_t {
+  kNearTie = 1,    // a discontinuity upstream is within error of its edge: another branch is legal
+  kUndefined = 2,  // ATen leaves it undefined (out-of-range cast, shift by the width, ...)
+  kRange = 4,      // an intermediate may overflow or underflow in the system's nominal dtype
+};
+
+// How errors are added up.
+enum class ErrorMode : std::uint8_t {
+  kBound,  // absolute values: a first-order worst case
+  kRms,    // root of the sum of squares: the expected size, for scaling the noise of legal executions
+};
+
+// The error model in force on this thread. Set by the interpreter for each node.
+struct ErrorModel {
+  double unit = 0;  // unit roundoff of the opmath type
+  ErrorMode mode = ErrorMode::kBound;
+  double function_ulps = 0;  // of the row, for the functions inside
+  static ErrorModel& current();
+};
+
+template <class B>
+struct Running {
+  B v{};                   // value
+  double e = 0;            // error the system may have; infinite: anything
+  std::uint8_t marks = 0;  // of Mark
+};
+
+// An integer or bool element: plain under double, with marks under Running.
+struct MarkedInt {
+  std::int64_t v = 0;
+  std::uint8_t marks = 0;
+};
+
+template <class T>
+struct ScalarTraits;
+template <>
+struct ScalarTraits<double> {
+  using Int = std::int64_t;
+};
+template <class B>
+struct ScalarTraits<Running<B>> {
+  using Int = MarkedInt;
+};
+template <class T>
+using Int = typename ScalarTraits<T>::Int;
+
+// The vocabulary (overloaded for double, Running<double>, Running<Quad>; defined in
+// oracle/running.h): + - * / and unary -; abs sqrt exp exp2 expm1 log log2 log1p sin cos tan asin
+// acos atan sinh cosh tanh asinh acosh atanh erf erfc lgamma digamma pow atan2 floor ceil trunc
+// round_even fmod;
+//   less(a, b), less_equal, equal, is_nan, is_inf -> Int<T>   marked kNearTie within error
+//   select(Int<T> condition, a, b)                            marked by a marked condition
+//   max_of(a, b), min_of(a, b)                                NaN propagates, as ATen's maximum
+//   to_integer(x, DType), from_integer<T>(Int<T>), widen<T>(double), narrow(x) -> double
+// and Sum<T>: an accumulator with ATen's accumulation error (oracle/sum.h).
+
+}  // namespace ulpfuzz

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/case.h"
+#include "ir/op_row.h"
+
+namespace ulpfuzz {
+
+// Size of a case for the order in which smaller is better (shortlex): model layers and fields, then
+// nodes, inputs, elements, ranks, and at last the length of the canonical JSON.
+struct CaseSize {
+  std::vector<std::int64_t> key;
+  auto operator<=>(const CaseSize&) const = default;
+};
+CaseSize size_of(const Case& c);
+
+// One way to make a case smaller. A pass only proposes; whether a candidate still shows the finding
+// is asked by the loop.
+struct Pass {
+  std::string_view name;     // "nodes", "config", "shapes"
+  std::string_view meaning;
+  // Candidates strictly smaller than `c`, most promising first. They verify.
+  std::vector<Case> (*candidates)(const Case& c, const OpTable& table);
+};
+std::span<const Pass> passes();  // in the order in which they are tried
+
+// Does each of these still show the finding? Called with a few candidates at a time so that they
+// can be run together; the answers are in order.
+using StillFails = std::function<std::vector<bool>(std::span<const Case>)>;
+
+struct ReductionProgress {
+  std::string_view pass;
+  int steps = 0;       // candidates accepted
+  int tried = 0;       // candidates run
+  CaseSize size;
+};
+
+struct ReductionOptions {
+  int batch = 8;  // candidates asked for together
+  std::function<bool(const ReductionProgress&)> go_on;  // false ends the reduction; may be empty
+};
+
+struct Reduction {
+  Case smallest;
+  int steps = 0;
+  int tried = 0;
+  bool complete = false;  // a fixpoint: no pass has a candidate that still fails
+};
+
+// Greedy descent through the passes to a fixpoint. Candidates already tried are not run again. The
+// case itself must fail: checked first; throws Error when it does not.
+Reduction reduce(const Case& failing, const OpTable& table, const StillFails& still_fails,
+                 const ReductionOptions& options = {});
+
+}  // namespace ulpfuzz

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/case.h"
+#include "ir/op_row.h"
+#include "ir/run.h"
+#include "ir/verdict.h"
+#include "oracle/oracle.h"
+
+namespace ulpfuzz {
+
+// A finding as reports see it: the reduced case, what was said of it, and the runs that show it.
+struct Finding {
+  std::string id;       // hash of the signature and the minimal program, 12 hex digits
+  Signature signature;
+  Case original;
+  Case minimal;
+  Verdict verdict;      // of the system, on the minimal case
+  Verdict eager;        // eager's own, on the minimal case
+  Run system_run;       // alone, on the minimal case
+  Run eager_run;
+  Exact exact;          // of the minimal case; empty when the program raises
+  bool reduced = false; // the reduction reached a fixpoint
+};
+
+// A script that needs torch alone: builds the inputs, runs eager and compiled, prints both beside
+// the exact values, exits 1 while the fault is there and 0 when it is not, 2 when it cannot tell.
+std::string repro_py(const Finding& finding, const OpTable& table);
+
+// The report a maintainer reads: what is wrong in one sentence, the program, a table of exact,
+// eager and compiled values, versions, which kernels ran, how it was judged.
+std::string report_md(const Finding& finding, const OpTable& table);
+
+// JUnit XML of a replay.
+struct ReplayResult {
+  std::string name;       // the case's file
+  bool as_expected = false;
+  std::string expected;   // "inductor: stride-assert"
+  std::string found;
+  double cpu_seconds = 0;
+  std::string detail;
+};
+std::string junit_xml(const std::vector<ReplayResult>& results);
+
+}  // namespace ulpfuzz

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/op_row.h"
+#include "ir/run.h"
+
+namespace ulpfuzz {
+
+struct Limits {
+  double cpu_seconds = 60;   // of one item, compilation included; a pack gets the sum
+  double wall_seconds = 600;
+  std::int64_t memory_bytes = std::int64_t{8} << 30;
+};
+
+struct SchedulerOptions {
+  int jobs = 0;        // workers at work at the same time; 0: the number of cores
+  int pack = 16;       // programs compiled together at most
+  Limits limits;
+  std::string python;  // interpreter with torch; empty: ULPFUZZ_PYTHON, else .venv beside the binary's tree
+  bool cache = true;   // answers a request that was already run from memory
+};
+
+// What a campaign reports of the time spent.
+struct SchedulerUsage {
+  double system_cpu_seconds = 0;   // of workers and what they started
+  double system_wall_seconds = 0;  // time during which at least one system was at work
+  std::int64_t requests = 0;
+  std::int64_t cached = 0;
+  std::int64_t runs = 0;       // requests that went to a worker
+  std::int64_t repacked = 0;   // items run again alone after their pack failed
+};
+
+// The one place where systems are run: groups requests by system and environment into packs, runs
+// them on warm workers within limits, runs the items of a failed pack alone, confirms hangs, and
+// remembers results by content.
+//
+// Deterministic: the answer to a request does not depend on what it was packed with, or the request
+// is run alone (a finding is always confirmed alone: see `alone`).
+class Scheduler {
+ public:
+  Scheduler(const OpTable& table, SchedulerOptions options);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // One Run a request, in order. Blocks. Throws NotAvailable when a named system cannot be had.
+  // `alone`: no packing. Thread-safe.
+  std::vector<Run> run(std::span<const RunRequest> requests, bool alone = false);
+
+  // Makes run() return early: requests that have not started come back with status kRaised and
+  // exception_type "Stopped". Safe to call from a signal handler's thread.
+  void stop();
+
+  SchedulerUsage usage() const;
+
+  // What `doctor` prints of a system: versions, or why it is not available.
+  struct SystemInfo {
+    SystemSpec system;
+    bool available = false;
+    std::string why_not;
+    std::map<std::string, std::string> versions;
+  };
+  SystemInfo info(const SystemSpec& system);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The systems that exist, for help texts and checks.
+struct SystemKind {
+  std::string_view name;      // "inductor"
+  std::string_view worker;    // "python", "libtorch"
+  bool compiles;              // must prove a compile
+  std::string_view meaning;
+};
+std::span<const SystemKind> system_kinds();
+
+}  // namespace ulpfuzz
