@@ -12,6 +12,9 @@ endif()
 set(worker ulpfuzz-libtorch)
 add_executable(${worker} ${worker_sources})
 target_link_libraries(${worker} PRIVATE ulpfuzz_options LibTorch::torch_cpu LibTorch::c10)
+# torch's include folder holds a fmt of its own, newer than the system's library, and comes first.
+# Header-only, the worker uses that one; the rooms keep the library. fmt's versions are namespaces.
+target_compile_definitions(${worker} PRIVATE FMT_HEADER_ONLY=1)
 foreach(room ir systems)
   if(TARGET ulpfuzz_${room})
     target_link_libraries(${worker} PRIVATE ulpfuzz_${room})
@@ -63,7 +66,7 @@ find_package(CUDAToolkit REQUIRED)
 
 add_library(ulpfuzz_cuda STATIC systems/libtorch/cuda/device_info.cu
                                 systems/libtorch/cuda/cudnn_info.cc)
-set_target_properties(ulpfuzz_cuda PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON)
+set_target_properties(ulpfuzz_cuda PROPERTIES CUDA_STANDARD 17) # CMake 3.25 knows no CUDA 20
 target_include_directories(ulpfuzz_cuda SYSTEM PRIVATE "${cudnn_include}")
 target_link_libraries(ulpfuzz_cuda PRIVATE ulpfuzz_options CUDA::cudart_static "${cudnn_library}")
 
