@@ -1,0 +1,58 @@
+# The front door. Every target sets the machine up first (scripts/setup.sh, quiet when all is there).
+#   make test            make fuzz ARGS="--help"            make build PRESET=debug
+
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
+PRESET ?= default
+ARGS ?=
+JOBS ?= $(shell nproc)
+
+# The presets name these folders too.
+BUILD_default := build
+BUILD_debug := build-debug
+BUILD_asan := build-asan
+BUILD := $(BUILD_$(PRESET))
+ifeq ($(BUILD),)
+$(error unknown PRESET '$(PRESET)': default, debug or asan)
+endif
+
+.PHONY: help setup build test fuzz bench check clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make setup    install what is missing: apt packages, .venv'
+	@echo 'make build    build/ulpfuzz and build/ulpfuzz-libtorch (PRESET=debug or asan for others)'
+	@echo 'make test     all tests'
+	@echo 'make fuzz     fuzz for two minutes; ARGS= goes to "ulpfuzz fuzz", a later --time wins'
+	@echo 'make bench    all benchmarks'
+	@echo 'make check    clang-format and clang-tidy'
+	@echo 'make clean    remove the build folders (not .venv)'
+
+setup:
+	@scripts/setup.sh
+
+# Configuring is ninja's to repeat; here it is done once, and again when the preset changes.
+$(BUILD)/build.ninja: CMakePresets.json | setup
+	@cmake --preset $(PRESET) >$(BUILD).log 2>&1 || { cat $(BUILD).log >&2; exit 1; }
+	@mv $(BUILD).log $(BUILD)/configure.log
+	@touch $@
+
+build: setup $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) | sed -u '/^ninja: no work to do/d; /Re-checking globbed/d'
+
+test: build
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) $(ARGS)
+
+fuzz: build
+	@$(BUILD)/ulpfuzz fuzz --time 120s $(ARGS)
+
+bench: build
+	@set -e; for bench in $(wildcard bench/*.cc); do \
+	  $(BUILD)/bench_$$(basename $$bench .cc) $(ARGS); done
+
+check:
+	@scripts/setup.sh check
+	@scripts/check.sh $(ARGS)
+
+clean:
+	@rm -rf build build-debug build-asan
