@@ -13,9 +13,9 @@
 // the driver: do not fork after it.
 namespace ulpfuzz::cuda {
 
-// What a kernel of ours, compiled by nvcc's defaults, saw on a device. These are the switches that
-// a CUDA path's float32 results depend on and that no API reports. All are as nvcc's defaults
-// promise on every device so far: anything else names a miscompiled kernel or a patched driver.
+// What a kernel of ours, compiled by nvcc's defaults, saw on a device: three things that float32
+// results depend on and that no API reports. nvcc's defaults promise all three (seen on an H200),
+// so a `false` says that this build, its flags or the driver's JIT compiler changed the arithmetic.
 struct ArithmeticFacts {
   bool contracts_multiply_add = false;      // a*b + c in float32 was rounded once
   bool keeps_float32_subnormals = false;    // a subnormal input times 1 came back, not 0
