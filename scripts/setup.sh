@@ -36,7 +36,7 @@ else
 fi
 case $mode in
   build) ;;
-  check) packages+=(clang-format clang-tidy) ;;
+  check) packages+=(clang-format-14 clang-tidy) ;; # formats differ from version to version
   *) fail "unknown mode '$mode': build or check" ;;
 esac
 
