@@ -17,7 +17,7 @@ namespace ulpfuzz {
 // std::distribution, whose results differ between libraries).
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
+  explicit Random(std::uint64_t seed) : seed_(seed), state_(seed) {}
   std::uint64_t bits();
   std::int64_t integer(std::int64_t low, std::int64_t high);  // inclusive
   double unit();                                              // [0, 1)
@@ -26,16 +26,24 @@ class Random {
   auto& pick(const C& items) {
     return items[static_cast<std::size_t>(integer(0, static_cast<std::int64_t>(items.size()) - 1))];
   }
-  std::size_t weighted(const std::vector<double>& weights);
+  std::size_t weighted(const std::vector<double>& weights);  // index, by non-negative weights
   Random fork(std::uint64_t stream) const;  // independent of how much was drawn from this one
 
  private:
+  std::uint64_t seed_;  // fork() starts here
   std::uint64_t state_;
 };
 
 // Which tensors an operator's rule can take.
 struct Want {
-  enum class Types : std::uint8_t { kAny, kFloating, kInteger, kIntegral /* and bool */, kBool, kNumeric };
+  enum class Types : std::uint8_t {
+    kAny,
+    kFloating,
+    kInteger,
+    kIntegral /* and bool */,
+    kBool,
+    kNumeric
+  };
   Types types = Types::kAny;
   int min_rank = 0;
   int max_rank = 5;
@@ -69,9 +77,9 @@ class Draw {
   virtual Ref new_input(DType dtype, const Shape& shape, const Fill& fill) = 0;
   // A Python number of the tensor's category: small integers, halves, now and then an edge.
   virtual Scalar number(DType dtype) = 0;
-  virtual int dim(const Ref& ref) = 0;                    // an existing dimension, sometimes negative
-  virtual std::vector<Dim> some_dims(const Ref& ref) = 0; // one or more distinct dimensions
-  virtual DType floating_dtype() = 0;                     // by the profile's weights
+  virtual int dim(const Ref& ref) = 0;  // an existing dimension, sometimes negative
+  virtual std::vector<Dim> some_dims(const Ref& ref) = 0;  // one or more distinct dimensions
+  virtual DType floating_dtype() = 0;                      // by the profile's weights
   virtual DType any_dtype() = 0;
 
   // Appends the call; false (and nothing appended) when the row's type rule refuses it or a result
