@@ -1,0 +1,18 @@
+#pragma once
+
+#include <span>
+
+#include "ir/op_row.h"
+
+// Every family of rows: NAME here is `std::span<const OpRow> NAME_rows()`, defined in ops/NAME.cc.
+// The order is that of OpTable::ops(), by which generators draw: append, so that seeds keep their
+// cases.
+#define ULPFUZZ_FAMILIES(FAMILY)
+
+namespace ulpfuzz {
+
+#define ULPFUZZ_DECLARE(name) std::span<const OpRow> name##_rows();
+ULPFUZZ_FAMILIES(ULPFUZZ_DECLARE)
+#undef ULPFUZZ_DECLARE
+
+}  // namespace ulpfuzz
