@@ -1,0 +1,404 @@
+#include "generators/op_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "generators/layout.h"
+#include "ir/rewrite.h"
+
+namespace ulpfuzz {
+namespace {
+
+// Sizes near the vector widths of 4 to 64 lanes, where remainders begin.
+constexpr std::array<std::int64_t, 7> kSmall = {2, 3, 4, 5, 7, 8, 9};
+constexpr std::array<std::int64_t, 6> kMiddle = {15, 16, 17, 31, 32, 33};
+constexpr std::array<std::int64_t, 4> kWide = {63, 64, 65, 96};
+constexpr std::array<std::int64_t, 5> kLong = {1000, 1023, 1024, 1025, 2049};
+constexpr std::array<std::int64_t, 3> kHuge = {4097, 32768, 32773};  // around ATen's grain size
+
+bool wants(Want::Types types, DType dtype) {
+  switch (types) {
+    case Want::Types::kAny:
+      return !is_complex(dtype);  // complex values go to rules that name the dtype
+    case Want::Types::kFloating:
+      return is_floating(dtype);
+    case Want::Types::kInteger:
+      return is_integral(dtype) && dtype != DType::kBool;
+    case Want::Types::kIntegral:
+      return is_integral(dtype);
+    case Want::Types::kBool:
+      return dtype == DType::kBool;
+    case Want::Types::kNumeric:
+      return !is_complex(dtype) && dtype != DType::kBool;
+  }
+  return false;
+}
+
+// "aten.add.Tensor" -> "add", "aten.relu_.default" -> "relu".
+std::string stem(const std::string& op) {
+  const std::size_t begin = op.find('.') + 1;
+  std::string name = op.substr(begin, op.find('.', begin) - begin);
+  while (name.size() > 1 && name.front() == '_') name.erase(0, 1);
+  while (name.size() > 1 && name.back() == '_') name.pop_back();
+  return name;
+}
+
+bool broadcasts_into(const Shape& shape, const Shape& target) {
+  if (shape.size() > target.size()) return false;
+  const std::size_t skip = target.size() - shape.size();
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] != 1 && shape[i] != target[skip + i]) return false;
+  }
+  return true;
+}
+
+// `shape`, or what broadcasts to it: leading dimensions dropped, some set to 1.
+Shape narrowed(Random& random, Shape shape) {
+  const std::size_t kind = random.weighted({60, 15, 20, 5});
+  if (kind == 1 && !shape.empty()) {
+    const auto drop = random.integer(1, static_cast<std::int64_t>(shape.size()));
+    shape.erase(shape.begin(), shape.begin() + drop);
+  } else if (kind == 2) {
+    for (std::int64_t& size : shape) {
+      if (random.chance(0.5)) size = 1;
+    }
+  } else if (kind == 3) {
+    shape.clear();
+  }
+  return shape;
+}
+
+}  // namespace
+
+GraphDraw::GraphDraw(Random random, const OpTable& table, const Profile& profile)
+    : random_(random), table_(table), profile_(profile) {
+  taste_.special_share = profile.special_share;
+  taste_.non_finite = random_.chance(0.02);
+  const bool large = random_.chance(profile.large_share);
+  max_elements_ =
+      large ? std::max<std::int64_t>(profile.max_elements, 65536) : profile.max_elements;
+  main_dtype_ = random_floating(random_);
+
+  const std::int64_t count = random_.integer(2, 4);
+  while (static_cast<std::int64_t>(sizes_.size()) < count) {
+    std::int64_t size = 0;
+    switch (random_.weighted({46, 36, 13, 5, large ? 60.0 : 0.0})) {
+      case 0:
+        size = random_.pick(kSmall);
+        break;
+      case 1:
+        size = random_.pick(kMiddle);
+        break;
+      case 2:
+        size = random_.pick(kWide);
+        break;
+      case 3:
+        size = random_.pick(kLong);
+        break;
+      default:
+        size = random_.pick(kHuge);
+    }
+    if (size > max_elements_ || std::count(sizes_.begin(), sizes_.end(), size) != 0) continue;
+    state_.program.symbols["s" + std::to_string(sizes_.size())] = size;
+    sizes_.push_back(size);
+  }
+}
+
+bool GraphDraw::add(const Op& op, bool connect) {
+  if (op.row->draw == nullptr) return false;
+  const State before = state_;
+  op_ = &op;
+  bool appended = false;
+  try {
+    appended = op.row->draw(*this) && nodes() > static_cast<int>(before.program.nodes.size());
+  } catch (const Error&) {  // no operand, or a rule that asked for what a type does not have
+    appended = false;
+  }
+  if (appended && connect) {
+    const std::vector<Ref> read = operands(state_.program.nodes.back());
+    appended = std::any_of(read.begin(), read.end(), [&](const Ref& ref) {
+      return before.program.find_node(ref.name) != nullptr;
+    });
+  }
+  if (!appended) state_ = before;
+  return appended;
+}
+
+GraphDraw::Value* GraphDraw::find(const Ref& ref) {
+  for (Value& value : state_.values) {
+    if (value.ref == ref) return &value;
+  }
+  return nullptr;
+}
+
+bool GraphDraw::is_fresh(const Value& value) const {
+  const Storage& storage = state_.storages[static_cast<std::size_t>(value.storage)];
+  if (storage.viewed || storage.sparse) return false;
+  // After a write the new name stands for the tensor.
+  return &value == &*std::find_if(state_.values.rbegin(), state_.values.rend(),
+                                  [&](const Value& v) { return v.storage == value.storage; });
+}
+
+bool GraphDraw::fits(const Value& value, const Want& want) const {
+  const TensorType& t = state_.types.of(value.ref);
+  const int rank = static_cast<int>(t.shape.size());
+  if (want.dtype ? t.dtype != *want.dtype : !wants(want.types, t.dtype)) return false;
+  if (rank < want.min_rank || rank > want.max_rank) return false;
+  if (want.fresh && !is_fresh(value)) return false;
+  return !want.also || want.also(t);
+}
+
+// Recent results that nobody has read yet are the likeliest, so that chains form.
+Ref GraphDraw::pick_value(const std::vector<std::size_t>& candidates) {
+  std::vector<double> weights;
+  for (const std::size_t i : candidates) {
+    const Value& value = state_.values[i];
+    double weight = value.input ? 1 : 3;
+    if (!value.input && value.uses == 0) weight *= 4;
+    if (value.input && value.uses > 0) weight *= 0.5;
+    weights.push_back(weight);
+  }
+  return state_.values[candidates[random_.weighted(weights)]].ref;
+}
+
+DType GraphDraw::floating_dtype() {
+  return random_.chance(0.85) ? main_dtype_ : random_floating(random_);
+}
+
+DType GraphDraw::any_dtype() {
+  const std::size_t kind = random_.weighted({82, 15, 3});
+  if (kind == 0) return floating_dtype();
+  return kind == 1 ? random_integer(random_) : DType::kBool;
+}
+
+DType GraphDraw::wanted_dtype(const Want& want) {
+  if (want.dtype) return *want.dtype;
+  switch (want.types) {
+    case Want::Types::kFloating:
+      return floating_dtype();
+    case Want::Types::kInteger:
+      return random_integer(random_);
+    case Want::Types::kIntegral:
+      return random_.chance(0.17) ? DType::kBool : random_integer(random_);
+    case Want::Types::kBool:
+      return DType::kBool;
+    case Want::Types::kNumeric:
+      return random_.chance(0.85) ? floating_dtype() : random_integer(random_);
+    case Want::Types::kAny:
+      return any_dtype();
+  }
+  return DType::kFloat32;
+}
+
+std::int64_t GraphDraw::size() { return random_.chance(0.1) ? 1 : random_.pick(sizes_); }
+
+// A shape of an existing value, or a new one, of at most max_elements.
+Shape GraphDraw::shape(int min_rank, int max_rank) {
+  if (!state_.values.empty() && random_.chance(0.5)) {
+    const Shape known = state_.types.of(random_.pick(state_.values).ref).shape;
+    const int rank = static_cast<int>(known.size());
+    if (rank >= min_rank && rank <= max_rank) return known;
+  }
+  std::vector<double> weights = {4, 20, 36, 25, 12, 3};
+  for (int rank = 0; rank < static_cast<int>(weights.size()); ++rank) {
+    if (rank < min_rank || rank > max_rank) weights[static_cast<std::size_t>(rank)] = 0;
+  }
+  const std::size_t rank = random_.weighted(weights);
+  Shape result;
+  std::int64_t elements = 1;
+  for (std::size_t i = 0; i < rank; ++i) {
+    std::int64_t next = size();
+    if (elements * next > max_elements_) next = *std::min_element(sizes_.begin(), sizes_.end());
+    if (elements * next > max_elements_) next = 1;
+    elements *= next;
+    result.push_back(next);
+  }
+  // The large sizes come first otherwise, and the last dimension is the one that gets vectorised.
+  if (rank >= 2 && random_.chance(0.5)) std::swap(result.front(), result.back());
+  return result;
+}
+
+Ref GraphDraw::operand(const Want& want) {
+  std::vector<std::size_t> candidates;
+  bool results = false;
+  for (std::size_t i = 0; i < state_.values.size(); ++i) {
+    if (!fits(state_.values[i], want)) continue;
+    candidates.push_back(i);
+    results |= !state_.values[i].input;
+  }
+  if (!candidates.empty() && random_.chance(results ? 0.9 : 0.4)) return pick_value(candidates);
+
+  for (int attempt = 0; attempt < 60; ++attempt) {
+    const TensorType t{wanted_dtype(want), shape(want.min_rank, want.max_rank)};
+    if (want.also && !want.also(t)) continue;
+    return new_tensor(t.dtype, t.shape, !want.fresh);
+  }
+  if (!candidates.empty()) return pick_value(candidates);
+  throw NoOperand(op_->name(), "no operand fits");
+}
+
+Ref GraphDraw::operand_of(DType dtype, const Shape& shape) {
+  std::vector<std::size_t> candidates;
+  for (std::size_t i = 0; i < state_.values.size(); ++i) {
+    if (type(state_.values[i].ref) == TensorType{dtype, shape}) candidates.push_back(i);
+  }
+  if (!candidates.empty() && random_.chance(0.6)) return pick_value(candidates);
+  return new_tensor(dtype, shape, true);
+}
+
+Ref GraphDraw::broadcastable(const Ref& other, bool mixed) {
+  const TensorType to = type(other);
+  DType dtype = to.dtype;
+  if (mixed && random_.chance(0.12)) {
+    if (is_floating(dtype)) {
+      dtype = random_.chance(0.8) ? random_floating(random_) : random_integer(random_);
+    } else if (is_integral(dtype)) {
+      dtype = random_integer(random_);
+    }
+  }
+  std::vector<std::size_t> candidates;
+  for (std::size_t i = 0; i < state_.values.size(); ++i) {
+    const TensorType& t = type(state_.values[i].ref);
+    if (t.dtype == dtype && broadcasts_into(t.shape, to.shape)) candidates.push_back(i);
+  }
+  if (!candidates.empty() && random_.chance(0.5)) return pick_value(candidates);
+  return new_tensor(dtype, narrowed(random_, to.shape), true);
+}
+
+Dim GraphDraw::symbolic(std::int64_t size) const {
+  const auto at = std::find(sizes_.begin(), sizes_.end(), size);
+  return at == sizes_.end() ? Dim(size) : Dim::symbol("s" + std::to_string(at - sizes_.begin()));
+}
+
+Ref GraphDraw::new_tensor(DType dtype, const Shape& shape, bool may_expand) {
+  const Fill fill = draw_fill(random_, dtype, op_->row->edges, taste_);
+  const Ref ref = new_input(dtype, shape, fill);
+  if (random_.chance(profile_.layout_share)) {
+    InputData& data = state_.inputs.back();
+    draw_layout(random_, shape, may_expand, data);
+    state_.storages.back().sparse = !is_non_overlapping(shape, data.strides);
+  }
+  return ref;
+}
+
+Ref GraphDraw::new_input(DType dtype, const Shape& shape, const Fill& fill) {
+  if (element_count(shape) > max_elements_) throw NoOperand(op_->name(), "too large an input");
+  ProgramInput input{"x" + std::to_string(state_.program.inputs.size()), dtype, {}};
+  for (const std::int64_t size : shape) input.shape.push_back(symbolic(size));
+  const Ref ref{input.name, 0};
+  state_.types.set(input.name, {TensorType{dtype, shape}});
+  state_.values.push_back({ref, static_cast<int>(state_.storages.size()), 0, true});
+  state_.storages.push_back({});
+  state_.program.inputs.push_back(std::move(input));
+  InputData data;
+  data.fill = fill;
+  state_.inputs.push_back(std::move(data));
+  return ref;
+}
+
+int GraphDraw::dim(const Ref& ref) {
+  const auto rank = std::max<std::int64_t>(1, static_cast<std::int64_t>(type(ref).shape.size()));
+  const std::int64_t dim = random_.integer(0, rank - 1);
+  return static_cast<int>(random_.chance(0.3) ? dim - rank : dim);
+}
+
+std::vector<Dim> GraphDraw::some_dims(const Ref& ref) {
+  std::vector<std::int64_t> all(type(ref).shape.size());
+  if (all.empty()) throw NoOperand(op_->name(), "a scalar has no dimensions");
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<Dim> result;
+  const auto rank = static_cast<std::int64_t>(all.size());
+  for (std::int64_t left = random_.integer(1, rank); left > 0; --left) {
+    const auto at = random_.integer(0, static_cast<std::int64_t>(all.size()) - 1);
+    const std::int64_t dim = all[static_cast<std::size_t>(at)];
+    all.erase(all.begin() + at);
+    result.push_back(random_.chance(0.25) ? dim - rank : dim);
+  }
+  return result;
+}
+
+bool GraphDraw::call(std::vector<NamedArgument> args) {
+  const Schema& schema = op_->schema;
+  Node node{stem(schema.name) + "_" + std::to_string(nodes() + 1), schema.name, {}};
+  for (const SchemaArgument& slot : schema.args) {
+    const auto arg = std::find_if(args.begin(), args.end(),
+                                  [&](const NamedArgument& a) { return a.name == slot.name; });
+    if (arg == args.end()) continue;
+    if (slot.name == "size" || slot.name == "shape") {
+      if (auto* dims = std::get_if<std::vector<Dim>>(&arg->value)) {
+        for (Dim& dim : *dims) {
+          if (dim.is_constant()) dim = symbolic(dim.constant);
+        }
+      }
+    }
+    node.args.push_back(std::move(*arg));
+  }
+  std::vector<TensorType> results;
+  try {
+    results = op_->row->infer(Call(*op_, node, state_.program.symbols, state_.types));
+  } catch (const Error&) {
+    return false;
+  }
+  for (const TensorType& t : results) {
+    if (element_count(t.shape) > max_elements_) return false;
+  }
+  add_results(node, results);
+  return true;
+}
+
+// Notes who was read, who was written, and whose storage the results share.
+void GraphDraw::add_results(const Node& node, const std::vector<TensorType>& results) {
+  const Schema& schema = op_->schema;
+  std::map<std::string, int> storage_of;  // alias name in the schema -> storage
+  for (const SchemaArgument& slot : schema.args) {
+    const Argument* arg = node.find(slot.name);
+    if (slot.alias.empty() || arg == nullptr) continue;
+    if (const auto* ref = std::get_if<Ref>(arg)) {
+      const int storage = find(*ref)->storage;
+      storage_of[slot.alias] = storage;
+      Storage& s = state_.storages[static_cast<std::size_t>(storage)];
+      (slot.writes ? s.written : s.viewed) = true;
+    }
+  }
+  for (const Ref& ref : operands(node)) ++find(ref)->uses;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Value value;
+    value.ref = {node.name, static_cast<int>(i)};
+    const std::string alias =
+        schema.returns.empty() ? "" : schema.returns[std::min(i, schema.returns.size() - 1)].alias;
+    const auto shared = storage_of.find(alias.substr(0, alias.find('!')));
+    if (shared != storage_of.end()) {
+      value.storage = shared->second;
+    } else {
+      value.storage = static_cast<int>(state_.storages.size());
+      state_.storages.push_back({});
+    }
+    state_.values.push_back(std::move(value));
+  }
+  state_.types.set(node.name, results);
+  state_.program.nodes.push_back(node);
+}
+
+// All results that nobody reads, so that nothing is dead; sometimes an intermediate too.
+std::vector<Ref> GraphDraw::choose_outputs() {
+  std::vector<Ref> outputs;
+  for (const Value& value : state_.values) {
+    if (!value.input && (value.uses == 0 || random_.chance(0.1))) outputs.push_back(value.ref);
+  }
+  return outputs;
+}
+
+Case GraphDraw::take() {
+  Case c;
+  c.program = state_.program;
+  c.program.outputs = choose_outputs();
+  c.program = without_dead_code(c.program, table_);
+  std::vector<std::size_t> kept;
+  c.program = without_unused_inputs(c.program, kept);
+  for (const std::size_t i : kept) c.inputs.push_back(state_.inputs[i]);
+  if (c.program.outputs.empty()) throw Error("the program has no output");
+  return c;
+}
+
+}  // namespace ulpfuzz
