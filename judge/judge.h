@@ -33,8 +33,8 @@ struct Evidence {
 // From evidence to verdicts. Pure: the same case, options and evidence give the same answer.
 //
 //     Judge judge(case, options, table);
-//     while (!(step = judge.next(evidence)).requests.empty()) evidence += scheduler.run(step.requests);
-//     step.verdicts
+//     while (!(step = judge.next(evidence)).requests.empty()) evidence +=
+//     scheduler.run(step.requests); step.verdicts
 class Judge {
  public:
   Judge(const Case& lowered, JudgeOptions options, const OpTable& table);

@@ -22,7 +22,7 @@ CaseSize size_of(const Case& c);
 // One way to make a case smaller. A pass only proposes; whether a candidate still shows the finding
 // is asked by the loop.
 struct Pass {
-  std::string_view name;     // "nodes", "config", "shapes"
+  std::string_view name;  // "nodes", "config", "shapes"
   std::string_view meaning;
   // Candidates strictly smaller than `c`, most promising first. They verify.
   std::vector<Case> (*candidates)(const Case& c, const OpTable& table);
@@ -35,13 +35,13 @@ using StillFails = std::function<std::vector<bool>(std::span<const Case>)>;
 
 struct ReductionProgress {
   std::string_view pass;
-  int steps = 0;       // candidates accepted
-  int tried = 0;       // candidates run
+  int steps = 0;  // candidates accepted
+  int tried = 0;  // candidates run
   CaseSize size;
 };
 
 struct ReductionOptions {
-  int batch = 8;  // candidates asked for together
+  int batch = 8;                                        // candidates asked for together
   std::function<bool(const ReductionProgress&)> go_on;  // false ends the reduction; may be empty
 };
 

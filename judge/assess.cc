@@ -1,0 +1,177 @@
+#include "judge/assess.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "judge/model.h"
+#include "oracle/scalar.h"
+
+namespace ulpfuzz {
+namespace {
+
+namespace model = judge_model;
+
+bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+double deviation(const Spread& legal) { return std::hypot(legal.sd_log, model::kMisfit); }
+
+Fact statistical(VerdictKind kind, const std::string& tensor, const std::string& rung, double ratio,
+                 const TensorMeasure& m, std::string what) {
+  Fact fact;
+  fact.kind = kind;
+  fact.tensor = tensor;
+  fact.rung = rung;
+  fact.strength = "statistical";
+  fact.statistic = std::exp(ratio);
+  fact.detail = fmt::format("{}: RMS error {:.3g} is {:.3g} times that of a legal execution; {}",
+                            tensor, m.rms_error, std::exp(ratio), what);
+  return fact;
+}
+
+// Everything about one tensor of one input set.
+class TensorAssessment {
+ public:
+  TensorAssessment(Assessment& out, bool is_eager, const FreedomSet& freedom,
+                   const std::string& rung, Reference& reference)
+      : out_(out), is_eager_(is_eager), freedom_(freedom), rung_(rung), reference_(reference) {}
+
+  void assess(const TensorResult& result, const TensorResult* eager, const Exact& exact,
+              std::size_t index, std::uint64_t salt) {
+    const ExactTensor& truth = exact.tensors[index];
+    if (!result.present || !truth.present) return;
+    ElementCheck check =
+        check_elements(result, is_eager_ ? nullptr : eager, truth, rung_, out_.facts);
+    out_.compared |= check.comparable;
+    if (check.masked_difference) masked(truth, check);
+    const bool differs = !check.same_as_eager;
+    // A tensor that equals eager's bit for bit says nothing of the compiler.
+    if (!is_integral(truth.type.dtype) && check.comparable && !exact.quad &&
+        (is_eager_ ? check.measure.rms_error > 0 : differs)) {
+      against_legal(truth, check, index, salt);
+    } else if (!is_eager_ && differs && check.comparable) {
+      reordered(truth, "differs from eager, inside the bound");
+    }
+    out_.measures.push_back(check.measure);
+  }
+
+ private:
+  // Differs from eager only where no execution is preferred: a near-tie, or anything goes.
+  void masked(const ExactTensor& truth, const ElementCheck& check) {
+    Fact fact;
+    fact.kind = (check.masked_marks & kNearTie) != 0 ? VerdictKind::kDiscontinuity
+                                                     : VerdictKind::kUndecided;
+    fact.tensor = truth.name;
+    fact.rung = rung_;
+    fact.strength = "observed";
+    fact.detail = truth.name + ": differs from eager in elements that the inputs do not decide";
+    out_.facts.push_back(std::move(fact));
+  }
+
+  void against_legal(const ExactTensor& truth, ElementCheck& check, std::size_t index,
+                     std::uint64_t salt) {
+    const Spread& legal = reference_.spreads(salt, freedom_)[index];
+    if (!legal.valid) return;
+    const double ratio = log_ratio(check.measure.rms_error, legal);
+    check.measure.rms_ratio = std::exp(ratio);
+    const double excess = (ratio - model::kMargin) / deviation(legal);
+    out_.excess[truth.name] += excess;
+    out_.ratio[truth.name] += ratio;
+    const DType narrow = narrowest(truth);
+    if (is_half(narrow)) {
+      out_.doubtful |= ratio > model::kClimbRatio || check.measure.bound_ratio > model::kClimbBound;
+    } else if (ratio - model::kWrongRatio > model::kConfirm * deviation(legal)) {
+      out_.facts.push_back(statistical(VerdictKind::kWrong, truth.name, rung_, ratio, check.measure,
+                                       "semantic faults look so, rounding does not"));
+    }
+    if (is_eager_) return;
+    if (is_half(narrow)) {
+      Fact fact;
+      fact.kind = VerdictKind::kExcessPrecision;
+      fact.tensor = truth.name;
+      fact.rung = rung_;
+      fact.strength = "statistical";
+      fact.statistic = std::exp(ratio);
+      fact.detail = fmt::format("{}: RMS error {:.3g}, eager's {:.3g}", truth.name,
+                                check.measure.rms_error, check.measure.eager_rms_error);
+      out_.facts.push_back(std::move(fact));
+    } else {
+      reordered(truth, "differs from eager within accumulation error");
+    }
+  }
+
+  void reordered(const ExactTensor& truth, const char* detail) {
+    Fact fact;
+    fact.kind = VerdictKind::kReordered;
+    fact.tensor = truth.name;
+    fact.rung = rung_;
+    fact.strength = "bound";
+    fact.detail = truth.name + ": " + detail;
+    out_.facts.push_back(std::move(fact));
+  }
+
+  // The rung's label is the narrowest dtype of the case.
+  DType narrowest(const ExactTensor& truth) const {
+    return parse_dtype(rung_).value_or(truth.type.dtype);
+  }
+
+  Assessment& out_;
+  bool is_eager_;
+  const FreedomSet& freedom_;
+  const std::string& rung_;
+  Reference& reference_;
+};
+
+}  // namespace
+
+const Exact& Reference::exact(std::uint64_t salt) {
+  auto [it, fresh] = exact_.try_emplace(salt);
+  if (fresh) it->second = oracle_.exact(case_, salt);
+  return it->second;
+}
+
+const std::vector<Spread>& Reference::spreads(std::uint64_t salt, const FreedomSet& freedom) {
+  auto [it, fresh] = spreads_.try_emplace({salt, freedom.name});
+  if (!fresh) return it->second;
+  const Exact& truth = exact(salt);
+  const LegalRuns legal = oracle_.legal(case_, salt, freedom, model::kLegalRuns, salt);
+  for (std::size_t i = 0; i < truth.tensors.size(); ++i) {
+    const bool has = i < legal.values.size() && !legal.values[i].empty() &&
+                     is_floating(truth.tensors[i].type.dtype);
+    it->second.push_back(has ? spread(legal.values[i], truth.tensors[i]) : Spread{});
+  }
+  return it->second;
+}
+
+Assessment assess(const Run& run, const Run& eager, bool is_eager, const FreedomSet& freedom,
+                  const std::string& rung, Reference& reference) {
+  Assessment out;
+  const bool has_results =
+      is_eager ? eager_event_facts(run, rung, out.facts) : event_facts(run, eager, rung, out.facts);
+  if (!has_results) return out;
+  determinism_facts(run, rung, out.facts);
+  if (!is_eager) kernel_facts(run, eager, reference.test(), rung, out.facts);
+  TensorAssessment tensors(out, is_eager, freedom, rung, reference);
+  std::map<std::uint64_t, bool> seen;
+  int sets = 0;
+  for (std::size_t x = 0; x < run.executions.size(); ++x) {
+    const Execution& execution = run.executions[x];
+    if (seen[execution.input_set] || x >= eager.executions.size()) continue;
+    seen[execution.input_set] = true;
+    ++sets;
+    const Execution& beside = eager.executions[x];
+    if (!is_eager) metadata_facts(execution, beside, rung, out.facts);
+    const Exact& exact = reference.exact(execution.input_set);
+    for (std::size_t i = 0; i < exact.tensors.size(); ++i) {
+      const TensorResult* result = execution.find(exact.tensors[i].name);
+      if (result == nullptr) continue;
+      tensors.assess(*result, beside.find(exact.tensors[i].name), exact, i, execution.input_set);
+    }
+  }
+  for (auto* means : {&out.excess, &out.ratio}) {
+    for (auto& [tensor, value] : *means) value /= std::max(sets, 1);
+  }
+  return out;
+}
+
+}  // namespace ulpfuzz

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/case.h"
+#include "ir/op_row.h"
+#include "ir/run.h"
+#include "ir/verdict.h"
+#include "oracle/oracle.h"
+
+// The parts of an assessment. Each function looks at one aspect of a system's run beside eager's
+// run of the same request and appends what it establishes. `rung` is the label of the ladder's
+// rung.
+namespace ulpfuzz {
+
+// Crashes, hangs, exceptions. True when the run has results worth looking at further.
+bool event_facts(const Run& run, const Run& eager, const std::string& rung,
+                 std::vector<Fact>& facts);
+// Eager alone: only its own crash or hang is a fact; an exception means the case is not valid.
+bool eager_event_facts(const Run& eager, const std::string& rung, std::vector<Fact>& facts);
+
+// dtype, shape, strides, alias and presence of each result, against eager's.
+void metadata_facts(const Execution& execution, const Execution& eager, const std::string& rung,
+                    std::vector<Fact>& facts);
+
+// Two executions of the same input set in one process.
+void determinism_facts(const Run& run, const std::string& rung, std::vector<Fact>& facts);
+
+// Which attention kernel a run attests: the fused kernel that the profiler saw, else "math".
+std::string attention_kernel(const Run& run, std::string_view phase);
+// The kernel that was asked for against the one that ran. Silent for programs without attention.
+void kernel_facts(const Run& run, const Run& eager, const Case& c, const std::string& rung,
+                  std::vector<Fact>& facts);
+
+// One result against the exact value. Eager's own result stands beside it: where eager is outside
+// the bound too, the system is not blamed.
+struct ElementCheck {
+  TensorMeasure measure;
+  bool same_as_eager = false;      // bit for bit
+  bool comparable = false;         // at least one element could be held against exact
+  bool masked_difference = false;  // differs from eager where only masked elements do
+  std::uint8_t masked_marks = 0;   // why they are masked
+};
+ElementCheck check_elements(const TensorResult& result, const TensorResult* eager,
+                            const ExactTensor& exact, const std::string& rung,
+                            std::vector<Fact>& facts);
+
+// RMS error over the elements that can be compared; 0 when there is none.
+double rms_error(const std::vector<double>& values, const ExactTensor& exact);
+
+// A tensor's RMS error against those of legal executions.
+struct Spread {
+  double mean_log = 0;  // mean of log RMS error of the legal runs
+  double sd_log = 0;    // its standard deviation
+  double floor = 0;     // RMS of the final rounding: errors below are not told apart
+  bool valid = false;
+};
+Spread spread(const std::vector<std::vector<double>>& legal, const ExactTensor& exact);
+double log_ratio(double rms, const Spread& legal);  // log(rms / legal), the floor added to both
+
+}  // namespace ulpfuzz

@@ -1,0 +1,223 @@
+#include "judge/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "ir/hash.h"
+#include "judge/assess.h"
+#include "judge/model.h"
+#include "judge/rung.h"
+
+namespace ulpfuzz {
+namespace {
+
+namespace model = judge_model;
+
+const SystemSpec kEager{"eager@py", {}, ""};
+
+bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+bool is_eager_system(const SystemSpec& system) { return system.name.rfind("eager", 0) == 0; }
+
+bool attends(const Case& c) {
+  return std::any_of(c.program.nodes.begin(), c.program.nodes.end(), [](const Node& node) {
+    return node.op == "aten.scaled_dot_product_attention.default";
+  });
+}
+
+// One rung of the ladder: a case, its label, the exact values.
+struct Rung {
+  Case test;
+  std::string label;
+  std::unique_ptr<Reference> reference;
+};
+
+// The runs that exist, by the hash of what was asked.
+class Runs {
+ public:
+  explicit Runs(const std::vector<Evidence>& evidence) {
+    for (const Evidence& e : evidence) by_hash_.emplace(e.request.hash(), &e.run);
+  }
+  const Run* find(const std::string& hash) const {
+    const auto it = by_hash_.find(hash);
+    return it == by_hash_.end() ? nullptr : it->second;
+  }
+
+ private:
+  std::map<std::string, const Run*> by_hash_;
+};
+
+// One walk over everything that a verdict needs. Where a run is missing it is asked for and the
+// walk goes on as far as it can.
+class Walk {
+ public:
+  Walk(const Case& c, const JudgeOptions& options, const OpTable& table,
+       const std::vector<Evidence>& evidence)
+      : options_(options), table_(table), runs_(evidence), base_(make_rung(c)) {}
+
+  Judge::Step step() {
+    Judge::Step result;
+    std::vector<Verdict> verdicts;
+    verdicts.push_back(judge_system(kEager, true));
+    for (const SystemSpec& system : options_.systems) {
+      if (system == kEager) continue;
+      verdicts.push_back(judge_system(system, false));
+    }
+    result.requests = std::move(wanted_);
+    if (result.requests.empty()) result.verdicts = std::move(verdicts);
+    return result;
+  }
+
+ private:
+  static Rung make_rung(const Case& c) {
+    Rung rung{c, std::string(name(narrowest_floating(c))), nullptr};
+    return rung;
+  }
+
+  Reference& reference(Rung& rung) {
+    if (!rung.reference) rung.reference = std::make_unique<Reference>(rung.test, table_);
+    return *rung.reference;
+  }
+
+  // Input sets of the first look; the first one twice, to see whether a system repeats itself.
+  std::vector<std::uint64_t> first_sets() const {
+    std::vector<std::uint64_t> sets;
+    for (int i = 0; i < std::max(1, options_.seeds); ++i)
+      sets.push_back(static_cast<std::uint64_t>(i));
+    sets.push_back(sets.front());
+    return sets;
+  }
+  std::vector<std::uint64_t> fresh_sets() const {
+    std::vector<std::uint64_t> sets;
+    const int first = std::max(1, options_.seeds);
+    for (int i = 0; i < model::kFreshSeeds; ++i)
+      sets.push_back(static_cast<std::uint64_t>(first + i));
+    return sets;
+  }
+
+  // The run of a system on a rung, or null after asking for it.
+  const Run* ask(const SystemSpec& system, const Rung& rung, std::vector<std::uint64_t> sets,
+                 std::string* hash = nullptr) {
+    RunRequest request{rung.test, system, std::move(sets), options_.profile && attends(rung.test)};
+    const std::string key = request.hash();
+    if (hash != nullptr) *hash = key;
+    if (const Run* run = runs_.find(key)) return run;
+    if (asked_.insert(key).second) wanted_.push_back(std::move(request));
+    return nullptr;
+  }
+
+  // The assessment of a system on a rung, or nothing while runs are missing.
+  std::optional<Assessment> look(const SystemSpec& system, Rung& rung,
+                                 const std::vector<std::uint64_t>& sets) {
+    std::string hash;
+    const Run* eager = ask(kEager, rung, sets);
+    const Run* run = ask(system, rung, sets, &hash);
+    if (eager == nullptr || run == nullptr) return std::nullopt;
+    const FreedomSet freedom = is_eager_system(system) ? eager_freedom() : fusing_freedom();
+    Assessment a = assess(*run, *eager, system == kEager, freedom, rung.label, reference(rung));
+    for (Fact& fact : a.facts) fact.evidence = hash;
+    return a;
+  }
+
+  Verdict judge_system(const SystemSpec& system, bool is_eager) {
+    Verdict verdict;
+    verdict.system = to_string(system);
+    verdict.judge_model = Judge::model_hash();
+    const std::optional<Assessment> first = look(system, base_, first_sets());
+    if (!first) return verdict;
+    verdict.facts = first->facts;
+    verdict.measures = first->measures;
+    confirm_less_accurate(system, *first, verdict);
+    // Eager is looked at on the ladder only beside a system that needs it.
+    if (climbs(*first) && !is_eager) {
+      if (std::optional<Assessment> above = look(system, float32_rung(), first_sets())) {
+        verdict.facts.insert(verdict.facts.end(), above->facts.begin(), above->facts.end());
+        verdict.measures.insert(verdict.measures.end(), above->measures.begin(),
+                                above->measures.end());
+      }
+    }
+    if (!first->compared && verdict.facts.empty()) {
+      Fact fact;
+      fact.kind = VerdictKind::kUndecided;
+      fact.rung = base_.label;
+      fact.strength = "observed";
+      fact.detail = "no element could be held against an exact value";
+      verdict.facts.push_back(std::move(fact));
+    }
+    verdict.primary = primary(verdict.facts);
+    return verdict;
+  }
+
+  // A tensor outside its freedom set on the first look counts only when fresh seeds say the same.
+  void confirm_less_accurate(const SystemSpec& system, const Assessment& first, Verdict& verdict) {
+    std::set<std::string> suspects;
+    for (const auto& [tensor, excess] : first.excess) {
+      if (excess > model::kScreen) suspects.insert(tensor);
+    }
+    if (suspects.empty()) return;
+    const std::optional<Assessment> fresh = look(system, base_, fresh_sets());
+    if (!fresh) return;
+    for (const std::string& tensor : suspects) {
+      const auto it = fresh->excess.find(tensor);
+      const double excess = it == fresh->excess.end() ? 0 : it->second;
+      if (excess <= model::kConfirm) continue;
+      Fact fact;
+      fact.kind = VerdictKind::kLessAccurate;
+      fact.tensor = tensor;
+      fact.rung = base_.label;
+      fact.strength = "statistical";
+      fact.statistic = std::exp(fresh->ratio.at(tensor));
+      fact.detail = fmt::format(
+          "{}: over {} fresh input sets the RMS error is {:.3g} times that of a legal execution, "
+          "{:.1f} standard deviations beyond the margin",
+          tensor, model::kFreshSeeds, fact.statistic, excess);
+      verdict.facts.push_back(std::move(fact));
+    }
+  }
+
+  bool climbs(const Assessment& first) const {
+    if (options_.ladder == JudgeOptions::Ladder::kNone) return false;
+    if (!is_half(parse_dtype(base_.label).value_or(DType::kFloat32)) || !first.compared)
+      return false;
+    return options_.ladder == JudgeOptions::Ladder::kAlways || first.doubtful;
+  }
+
+  Rung& float32_rung() {
+    if (!float32_) float32_ = make_rung(at_rung(base_.test, DType::kFloat32, table_));
+    return *float32_;
+  }
+
+  const JudgeOptions& options_;
+  const OpTable& table_;
+  Runs runs_;
+  Rung base_;
+  std::optional<Rung> float32_;
+  std::vector<RunRequest> wanted_;
+  std::set<std::string> asked_;
+};
+
+}  // namespace
+
+Judge::Judge(const Case& lowered, JudgeOptions options, const OpTable& table)
+    : case_(lowered), options_(std::move(options)), table_(table) {}
+
+Judge::Step Judge::next(const std::vector<Evidence>& evidence) const {
+  return Walk(case_, options_, table_, evidence).step();
+}
+
+std::string Judge::model_hash() {
+  static const std::string hash =
+      sha256_hex(fmt::format("{} {} {} {} {} {} {} {} {} {} {}", model::kVersion,
+                             model::kBoundFactor, model::kLegalRuns, model::kMisfit, model::kMargin,
+                             model::kScreen, model::kConfirm, model::kFreshSeeds,
+                             model::kWrongRatio, model::kClimbRatio, model::kClimbBound))
+          .substr(0, 16);
+  return hash;
+}
+
+}  // namespace ulpfuzz

@@ -1,0 +1,71 @@
+#include <algorithm>
+#include <cmath>
+
+#include "judge/facts.h"
+#include "oracle/scalar.h"
+
+namespace ulpfuzz {
+namespace {
+
+std::size_t mark_index(const ExactTensor& exact, std::size_t i) {
+  return is_complex(exact.type.dtype) ? i / 2 : i;
+}
+
+bool counts(const ExactTensor& exact, std::size_t i) {
+  const std::size_t m = mark_index(exact, i);
+  return std::isfinite(exact.values[i]) && (exact.marks.empty() || exact.marks[m] == 0) &&
+         (exact.bound.empty() || std::isfinite(exact.bound[i]));
+}
+
+double low_part(const ExactTensor& exact, std::size_t i) {
+  return exact.low.empty() ? 0.0 : exact.low[i];
+}
+
+}  // namespace
+
+double rms_error(const std::vector<double>& values, const ExactTensor& exact) {
+  double sum = 0;
+  std::int64_t n = 0;
+  const std::size_t size = std::min(values.size(), exact.values.size());
+  for (std::size_t i = 0; i < size; ++i) {
+    if (!counts(exact, i) || !std::isfinite(values[i])) continue;
+    const double error = (values[i] - exact.values[i]) - low_part(exact, i);
+    sum += error * error;
+    ++n;
+  }
+  return n == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(n));
+}
+
+Spread spread(const std::vector<std::vector<double>>& legal, const ExactTensor& exact) {
+  Spread result;
+  if (legal.size() < 2 || exact.values.empty()) return result;
+  const FloatFormat& format = float_format(exact.type.dtype);
+  // RMS of the rounding of the exact value to the nominal dtype, as if errors were uniform.
+  double rounding = 0;
+  std::int64_t n = 0;
+  for (std::size_t i = 0; i < exact.values.size(); ++i) {
+    if (!counts(exact, i)) continue;
+    const double ulp =
+        std::max(2 * format.unit_roundoff * std::abs(exact.values[i]), format.min_subnormal);
+    rounding += ulp * ulp / 12;
+    ++n;
+  }
+  if (n == 0) return result;
+  result.floor = std::sqrt(rounding / static_cast<double>(n));
+  std::vector<double> logs;
+  for (const std::vector<double>& run : legal) {
+    logs.push_back(std::log(std::hypot(rms_error(run, exact), result.floor)));
+  }
+  for (const double x : logs) result.mean_log += x / static_cast<double>(logs.size());
+  double sum = 0;
+  for (const double x : logs) sum += (x - result.mean_log) * (x - result.mean_log);
+  result.sd_log = std::sqrt(sum / static_cast<double>(logs.size() - 1));
+  result.valid = true;
+  return result;
+}
+
+double log_ratio(double rms, const Spread& legal) {
+  return std::log(std::hypot(rms, legal.floor)) - legal.mean_log;
+}
+
+}  // namespace ulpfuzz

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <set>
+
+#include "ir/error.h"
+#include "ir/verify.h"
+#include "reducers/edit.h"
+#include "reducers/passes.h"
+
+namespace ulpfuzz {
+namespace {
+
+std::vector<std::int64_t> smaller_sizes(std::int64_t size) {
+  std::set<std::int64_t> sizes{1, 2, 3, 4, 8, 16, 32, size / 2, size - 1};
+  std::vector<std::int64_t> result;
+  for (const std::int64_t s : sizes) {
+    if (s >= 1 && s < size) result.push_back(s);
+  }
+  return result;
+}
+
+Shape shape_of(const ProgramInput& input, const Symbols& symbols) {
+  Shape shape;
+  for (const Dim& dim : input.shape) shape.push_back(dim.value(symbols));
+  return shape;
+}
+
+// Layouts, literals and cotangents after the program's sizes were changed.
+void follow(const Case& before, Case& after, const OpTable& table) {
+  for (std::size_t i = 0; i < after.inputs.size(); ++i) {
+    const Shape was = shape_of(before.program.inputs[i], before.program.symbols);
+    const Shape now = shape_of(after.program.inputs[i], after.program.symbols);
+    if (was == now) continue;
+    InputData& data = after.inputs[i];
+    data.strides = strides_like(data.strides, was, now);
+    data.fill = fill_like(data.fill, was, now);
+  }
+  const Types was = verify(before.program, table);
+  const Types now = verify(after.program, table);
+  for (std::size_t i = 0; i < after.cotangents.size(); ++i) {
+    if (!after.cotangents[i]) continue;
+    const Shape& old_shape = was.of(before.program.outputs[i]).shape;
+    const Shape& shape = now.of(after.program.outputs[i]).shape;
+    Cotangent& cotangent = *after.cotangents[i];
+    cotangent.strides = strides_like(cotangent.strides, old_shape, shape);
+    cotangent.fill = fill_like(cotangent.fill, old_shape, shape);
+  }
+}
+
+// Adds the candidate when sizes, layouts and types go together.
+void propose(const Case& before, Case after, const OpTable& table, std::vector<Case>& out) {
+  try {
+    follow(before, after, table);
+  } catch (const Error&) {
+    return;
+  }
+  if (std::optional<Case> tidied = tidy(std::move(after), table)) out.push_back(std::move(*tidied));
+}
+
+// Every plain dimension and integer argument of one size becomes another size: sizes that are equal
+// are mostly equal for a reason.
+Case with_size(const Case& c, std::int64_t size, std::int64_t other) {
+  Case result = c;
+  const auto change = [&](Dim& dim) {
+    if (dim.is_constant() && dim.constant == size) dim.constant = other;
+  };
+  for (ProgramInput& input : result.program.inputs) {
+    for (Dim& dim : input.shape) change(dim);
+  }
+  for (Node& node : result.program.nodes) {
+    for (NamedArgument& arg : node.args) {
+      if (auto* dims = std::get_if<std::vector<Dim>>(&arg.value)) {
+        for (Dim& dim : *dims) change(dim);
+      }
+    }
+  }
+  return result;
+}
+
+// One leading dimension of size 1 less, in every input that has it.
+void drop_dimension(const Case& c, const OpTable& table, std::vector<Case>& out) {
+  for (std::size_t i = 0; i < c.program.inputs.size(); ++i) {
+    const std::vector<Dim>& shape = c.program.inputs[i].shape;
+    if (shape.empty() || shape.front() != Dim(1)) continue;
+    Case candidate = c;
+    candidate.program.inputs[i].shape.erase(candidate.program.inputs[i].shape.begin());
+    Shape& strides = candidate.inputs[i].strides;
+    if (!strides.empty()) strides.erase(strides.begin());
+    for (std::optional<Cotangent>& cotangent : candidate.cotangents) {
+      if (cotangent) cotangent->strides.clear();
+    }
+    if (std::optional<Case> tidied = tidy(std::move(candidate), table)) {
+      out.push_back(std::move(*tidied));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Case> shape_candidates(const Case& c, const OpTable& table) {
+  if (c.model) return {};
+  std::vector<Case> candidates;
+  for (const auto& [symbol, size] : c.program.symbols) {
+    for (const std::int64_t other : smaller_sizes(size)) {
+      Case candidate = c;
+      candidate.program.symbols[symbol] = other;
+      propose(c, std::move(candidate), table, candidates);
+    }
+  }
+  // From here on numbers: a symbol's dimensions may also shrink one by one.
+  const Case bound = bind_symbols(c);
+  std::set<std::int64_t, std::greater<>> sizes;
+  for (const ProgramInput& input : bound.program.inputs) {
+    for (const Dim& dim : input.shape) sizes.insert(dim.constant);
+  }
+  for (const std::int64_t size : sizes) {
+    for (const std::int64_t other : smaller_sizes(size)) {
+      propose(bound, with_size(bound, size, other), table, candidates);
+    }
+  }
+  for (std::size_t i = 0; i < bound.program.inputs.size(); ++i) {
+    for (std::size_t d = 0; d < bound.program.inputs[i].shape.size(); ++d) {
+      for (const std::int64_t other : smaller_sizes(bound.program.inputs[i].shape[d].constant)) {
+        Case candidate = bound;
+        candidate.program.inputs[i].shape[d] = Dim(other);
+        propose(bound, std::move(candidate), table, candidates);
+      }
+    }
+  }
+  drop_dimension(bound, table, candidates);
+  return candidates;
+}
+
+}  // namespace ulpfuzz

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <set>
+
+#include "ir/error.h"
+#include "reducers/reducer.h"
+
+namespace ulpfuzz {
+namespace {
+
+// The state of one reduction.
+class Descent {
+ public:
+  Descent(const Case& failing, const OpTable& table, const StillFails& still_fails,
+          const ReductionOptions& options)
+      : table_(table), still_fails_(still_fails), options_(options) {
+    result_.smallest = failing;
+    tried_.insert(hashes(failing).whole);
+  }
+
+  Reduction run() {
+    bool progress = true;
+    while (progress && !stopped_) {
+      progress = false;
+      for (const Pass& pass : passes()) {
+        while (!stopped_ && descend(pass)) progress = true;
+      }
+    }
+    result_.complete = !stopped_;
+    return std::move(result_);
+  }
+
+ private:
+  // One step of a pass: true when a smaller case was found.
+  bool descend(const Pass& pass) {
+    std::vector<Case> batch;
+    const CaseSize size = size_of(result_.smallest);
+    for (Case& candidate : pass.candidates(result_.smallest, table_)) {
+      if (size_of(candidate) >= size) continue;
+      if (!tried_.insert(hashes(candidate).whole).second) continue;
+      batch.push_back(std::move(candidate));
+      if (static_cast<int>(batch.size()) < options_.batch) continue;
+      if (accept_one(pass, batch)) return true;
+      if (stopped_) return false;
+      batch.clear();
+    }
+    return !batch.empty() && accept_one(pass, batch);
+  }
+
+  bool accept_one(const Pass& pass, const std::vector<Case>& batch) {
+    if (options_.go_on &&
+        !options_.go_on({pass.name, result_.steps, result_.tried, size_of(result_.smallest)})) {
+      stopped_ = true;
+      return false;
+    }
+    const std::vector<bool> fails = still_fails_(batch);
+    result_.tried += static_cast<int>(batch.size());
+    for (std::size_t i = 0; i < batch.size() && i < fails.size(); ++i) {
+      if (!fails[i]) continue;
+      result_.smallest = batch[i];
+      ++result_.steps;
+      return true;
+    }
+    return false;
+  }
+
+  const OpTable& table_;
+  const StillFails& still_fails_;
+  const ReductionOptions& options_;
+  Reduction result_;
+  std::set<std::string> tried_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Reduction reduce(const Case& failing, const OpTable& table, const StillFails& still_fails,
+                 const ReductionOptions& options) {
+  const std::vector<bool> fails = still_fails(std::span(&failing, 1));
+  if (fails.empty() || !fails.front()) throw Error("the case does not show the finding");
+  return Descent(failing, table, still_fails, options).run();
+}
+
+}  // namespace ulpfuzz
