@@ -30,11 +30,13 @@ namespace ulpfuzz {
 // With probability special_rate/65536, decided by (h2 & 0xFFFF) for h2 = mix(h ^ seed), the value
 // is instead values[(h2 >> 16) mod n] (kNormal, kUniform, kExponent, kInteger).
 //
-// The double is rounded to float32 and then to `grid` (when it is a narrower type), so that inputs
-// of a float32 or float64 rung are the same numbers as those of the bfloat16 case; for float64
-// tensors with a float64 grid no rounding takes place. Conversion to the tensor's dtype follows:
-// floating types by rounding to nearest even, bool by != 0, integers by truncation.
-// For a complex tensor the real and imaginary parts are elements 2i and 2i + 1.
+// For floating and complex tensors the double is rounded to float32 and then to `grid` (when it is
+// a narrower type), so that inputs of a float32 or float64 rung are the same numbers as those of
+// the bfloat16 case; with a float64 grid, float64 and complex128 tensors are not rounded.
+// Conversion to the tensor's dtype follows by rounding to nearest even. For integral tensors
+// neither takes place: bool is value != 0, integers truncate toward zero and wrap modulo 2^width,
+// NaN and infinities give 0. kInteger stays a 64-bit integer throughout there, so that large ones
+// are exact. For a complex tensor the real and imaginary parts are elements 2i and 2i + 1.
 struct Fill {
   enum class Kind : std::uint8_t {
     kNormal,
@@ -51,8 +53,8 @@ struct Fill {
   double shift = 0;
   std::int64_t low = 0;
   std::int64_t high = 0;
-  int special_rate = 0;        // of 65536
-  std::vector<double> values;  // specials, choices or literals; NaN and infinities allowed
+  int special_rate = 0;                // of 65536
+  std::vector<double> values;          // specials, choices or literals; NaN and infinities allowed
   std::vector<std::int64_t> integers;  // literals of an integral tensor, instead of `values`
   DType grid = DType::kFloat64;        // numbers are representable in it
 
@@ -67,7 +69,8 @@ struct Elements {
 };
 
 // `salt` selects an input set: 0 is the fill as written, any other value replaces the seed by
-// mix(seed ^ salt); kArange and kLiteral do not change.
+// mix(seed ^ salt); kArange and kLiteral do not change. Throws Error when the fill does not fit
+// dtype and shape (no values to choose from, a wrong number of literals, an empty range).
 Elements generate(const Fill& fill, DType dtype, const Shape& shape, std::uint64_t salt = 0);
 
 }  // namespace ulpfuzz

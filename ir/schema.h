@@ -27,10 +27,11 @@ struct SchemaArgument {
   };
   std::string name;
   Kind kind = Kind::kTensor;
-  bool optional = false;      // Type?
-  bool keyword_only = false;  // after *
-  std::string alias;          // "a" of Tensor(a) and Tensor(a!); empty: none
-  bool writes = false;        // Tensor(a!)
+  bool optional = false;           // Type?
+  bool optional_elements = false;  // Tensor?[]
+  bool keyword_only = false;       // after *
+  std::string alias;               // "a" of Tensor(a) and Tensor(a!); empty: none
+  bool writes = false;             // Tensor(a!)
   std::optional<Argument> default_value;
 };
 
