@@ -47,8 +47,8 @@ struct Want {
   Types types = Types::kAny;
   int min_rank = 0;
   int max_rank = 5;
-  std::optional<DType> dtype;  // exactly this
-  std::function<bool(const TensorType&)> also;
+  std::optional<DType> dtype = {};  // exactly this
+  std::function<bool(const TensorType&)> also = {};
   bool fresh = false;  // safe to write in place: an intermediate that is nobody's possible alias
 };
 
