@@ -63,6 +63,6 @@ Shape reduced_shape(const Shape& shape, const std::vector<int>& dims, bool keepd
 TensorType reduced(const Call& call, DType dtype);
 std::vector<TensorType> infer_reduction(const Call& call);  // self's dtype; for amax, an extremum:
                                                             // no empty dimension is reduced
-std::vector<TensorType> infer_sum(const Call& call);  // `dtype`, else int64 for integers
+std::vector<TensorType> infer_sum(const Call& call);        // `dtype`, else int64 for integers
 
 }  // namespace ulpfuzz
