@@ -8,21 +8,25 @@
 
 #include "ir/op_row.h"
 #include "ir/run.h"
+#include "systems/limits.h"
 
 namespace ulpfuzz {
 
 struct Limits {
-  double cpu_seconds = 60;   // of one item, compilation included; a pack gets the sum
+  double cpu_seconds = 60;  // of one item, compilation included; a pack gets the sum
   double wall_seconds = 600;
   std::int64_t memory_bytes = std::int64_t{8} << 30;
 };
 
 struct SchedulerOptions {
-  int jobs = 0;        // workers at work at the same time; 0: the number of cores
-  int pack = 16;       // programs compiled together at most
+  int jobs = 0;   // workers at work at the same time; 0: the number of cores
+  int pack = 16;  // programs compiled together at most
+  // Of one item. A pack gets an eighth more CPU time for each further item, not the sum: one that
+  // needs longer is split, which loses less time than waiting for a hang among many.
   Limits limits;
-  std::string python;  // interpreter with torch; empty: ULPFUZZ_PYTHON, else .venv beside the binary's tree
-  bool cache = true;   // answers a request that was already run from memory
+  std::string
+      python;  // interpreter with torch; empty: ULPFUZZ_PYTHON, else .venv beside the binary's tree
+  bool cache = true;  // answers a request that was already run from memory
 };
 
 // What a campaign reports of the time spent.
@@ -31,8 +35,8 @@ struct SchedulerUsage {
   double system_wall_seconds = 0;  // time during which at least one system was at work
   std::int64_t requests = 0;
   std::int64_t cached = 0;
-  std::int64_t runs = 0;       // requests that went to a worker
-  std::int64_t repacked = 0;   // items run again alone after their pack failed
+  std::int64_t runs = 0;      // requests that went to a worker
+  std::int64_t repacked = 0;  // items run again alone after their pack failed
 };
 
 // The one place where systems are run: groups requests by system and environment into packs, runs
@@ -53,7 +57,7 @@ class Scheduler {
   std::vector<Run> run(std::span<const RunRequest> requests, bool alone = false);
 
   // Makes run() return early: requests that have not started come back with status kRaised and
-  // exception_type "Stopped". Safe to call from a signal handler's thread.
+  // exception_type "Stopped", and so do those under way: their workers are killed. Safe to call from a signal handler's thread.
   void stop();
 
   SchedulerUsage usage() const;
@@ -74,9 +78,9 @@ class Scheduler {
 
 // The systems that exist, for help texts and checks.
 struct SystemKind {
-  std::string_view name;      // "inductor"
-  std::string_view worker;    // "python", "libtorch"
-  bool compiles;              // must prove a compile
+  std::string_view name;    // "inductor"
+  std::string_view worker;  // "python", "libtorch"
+  bool compiles;            // must prove a compile
   std::string_view meaning;
 };
 std::span<const SystemKind> system_kinds();
