@@ -1,9 +1,11 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir/call.h"
+#include "oracle/running.h"
 #include "oracle/tensor.h"
 
 namespace ulpfuzz {
@@ -17,16 +19,20 @@ namespace ulpfuzz {
 template <class T>
 class Kernel {
  public:
-  Kernel(const Call& call, std::vector<Tensor<T>> outputs) : call_(call), outputs_(std::move(outputs)) {}
+  Kernel(const Call& call, std::vector<Tensor<T>> outputs)
+      : call_(call), outputs_(std::move(outputs)) {}
 
   const Call& call() const { return call_; }
   // The operand as a tensor; a Python number in a tensor slot comes as a zero-dimensional one.
   const Tensor<T>& in(std::string_view arg) const;
   const std::vector<Tensor<T>>& list(std::string_view arg) const;  // None entries: default tensors
   bool has(std::string_view arg) const { return call_.given(arg); }
+  // A Scalar, float or int argument as the system holds it: rounded to opmath.
+  T number(std::string_view arg) const { return constant<T>(call_.scalar(arg).as_double()); }
 
   // Results, allocated contiguous with the types that the row's rule inferred. A view kernel
-  // assigns a view of an operand instead; an in-place kernel writes into its operand and assigns it.
+  // assigns a view of an operand instead; an in-place kernel writes into its operand and assigns
+  // it.
   Tensor<T>& out(int index = 0) { return outputs_[static_cast<std::size_t>(index)]; }
   const std::vector<Tensor<T>>& outputs() const { return outputs_; }
 

@@ -13,9 +13,9 @@ namespace ulpfuzz {
 // The exact value of one result, with how far a system may lie from it.
 struct ExactTensor {
   TensorResult::Role role = TensorResult::Role::kOutput;
-  std::string name;       // as TensorResult::name
-  TensorType type;        // what eager should return
-  bool present = true;    // false: a gradient that is None
+  std::string name;                    // as TensorResult::name
+  TensorType type;                     // what eager should return
+  bool present = true;                 // false: a gradient that is None
   std::vector<double> values;          // floating; complex: twice as many
   std::vector<double> low;             // values + low is the result to ~100 bits; empty: zeros
   std::vector<std::int64_t> integers;  // integral
@@ -37,10 +37,11 @@ struct Exact {
 
 // What a system is free to do with intermediates. Strata are never pooled.
 struct FreedomSet {
-  std::string name;         // "eager", "fusing"
-  double round_use = 1;     // probability that a use sees the value rounded to its nominal dtype
-  double noise = 0.3;       // local error: this times the RMS running error times N(0, 1)
-  double scalar_opmath = 0; // probability that a Python scalar is seen in opmath, not nominal dtype
+  std::string name;      // "eager", "fusing"
+  double round_use = 1;  // probability that a use sees the value rounded to its nominal dtype
+  double noise = 0.3;    // local error: this times the RMS running error times N(0, 1)
+  double scalar_opmath =
+      0;  // probability that a Python scalar is seen in opmath, not nominal dtype
 };
 FreedomSet eager_freedom();   // every node rounded; order and ulps free
 FreedomSet fusing_freedom();  // each use rounded with probability 1/2; extern operands always

@@ -2,12 +2,14 @@
 
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cstdint>
+#include <limits>
 
 // The numbers that oracle kernels are written over, and the vocabulary they use. A kernel is one
 // template; instantiating it with another scalar gives another evaluation:
 //
 //   double            legal executions: fast, errors put in from outside
-//   Running<double>   the exact value to about 2^-53 with a running error estimate, for systems that
+//   Running<double>   the exact value to about 2^-53 with a running error estimate, for systems
+//   that
 //                     compute in float32 or less
 //   Running<Quad>     the same with 113 bits, for systems that compute in float64
 //
@@ -30,7 +32,7 @@ enum Mark : std::uint8_t {
 // How errors are added up.
 enum class ErrorMode : std::uint8_t {
   kBound,  // absolute values: a first-order worst case
-  kRms,    // root of the sum of squares: the expected size, for scaling the noise of legal executions
+  kRms,  // root of the sum of squares: the expected size, for scaling the noise of legal executions
 };
 
 // The error model in force on this thread. Set by the interpreter for each node.
@@ -38,8 +40,17 @@ struct ErrorModel {
   double unit = 0;  // unit roundoff of the opmath type
   ErrorMode mode = ErrorMode::kBound;
   double function_ulps = 0;  // of the row, for the functions inside
+  // Range of the opmath type; the defaults switch these checks off.
+  double max_finite = std::numeric_limits<double>::infinity();
+  double min_normal = 0;
+  double min_subnormal = 0;
   static ErrorModel& current();
 };
+
+namespace internal {
+inline constinit thread_local ErrorModel error_model;
+}
+inline ErrorModel& ErrorModel::current() { return internal::error_model; }
 
 template <class B>
 struct Running {
@@ -67,14 +78,17 @@ struct ScalarTraits<Running<B>> {
 template <class T>
 using Int = typename ScalarTraits<T>::Int;
 
-// The vocabulary (overloaded for double, Running<double>, Running<Quad>; defined in
-// oracle/running.h): + - * / and unary -; abs sqrt exp exp2 expm1 log log2 log1p sin cos tan asin
-// acos atan sinh cosh tanh asinh acosh atanh erf erfc lgamma digamma pow atan2 floor ceil trunc
-// round_even fmod;
+// The vocabulary (overloaded for double, Running<double>, Running<Quad>; oracle/running.h,
+// oracle/integers.h, oracle/functions.h): + - * / and unary -, also with a double on one side (a
+// constant that the system holds in opmath); abs sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin
+// cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid erf erfc lgamma digamma trigamma
+// pow atan2 floor ceil trunc round_even fmod sign;
 //   less(a, b), less_equal, equal, is_nan, is_inf -> Int<T>   marked kNearTie within error
+//   logical_and, logical_or, logical_not of Int<T>
 //   select(Int<T> condition, a, b)                            marked by a marked condition
 //   max_of(a, b), min_of(a, b)                                NaN propagates, as ATen's maximum
-//   to_integer(x, DType), from_integer<T>(Int<T>), widen<T>(double), narrow(x) -> double
+//   to_integer<T>(x, DType), from_integer<T>(Int<T>), widen<T>(double) exact, constant<T>(double)
+//   rounded to opmath in the system, narrow(x) -> double
 // and Sum<T>: an accumulator with ATen's accumulation error (oracle/sum.h).
 
 }  // namespace ulpfuzz

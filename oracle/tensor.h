@@ -17,6 +17,9 @@ class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(TensorType type);  // contiguous, zeros, storage of its own
+  // A storage of `elements` zeros seen through a layout.
+  Tensor(TensorType type, Shape strides, std::int64_t offset, std::int64_t elements);
+  bool defined() const { return storage_ != nullptr; }
 
   const TensorType& type() const { return type_; }
   DType dtype() const { return type_.dtype; }
@@ -31,17 +34,27 @@ class Tensor {
   Tensor view(Shape shape, Shape strides, std::int64_t offset) const;
   // A view with stride 0 where `shape` is larger than this one's, as ATen's expand.
   Tensor expand(const Shape& shape) const;
-  bool shares_storage(const Tensor& other) const;
+  bool shares_storage(const Tensor& other) const { return storage_ == other.storage_; }
   Tensor contiguous() const;  // a copy
+  // Copies the elements of a tensor of the same shape and kind (real, integral, complex).
+  void assign(const Tensor& from) const;
 
   // Storage position of a logical element.
   std::int64_t position(std::int64_t linear) const;
 
-  // Elements by storage position.
-  T& real(std::int64_t position);
-  const T& real(std::int64_t position) const;
-  Int<T>& integer(std::int64_t position);
-  const Int<T>& integer(std::int64_t position) const;
+  // Elements by storage position. Of a complex tensor, element p is real(2p) and real(2p + 1).
+  // As with ATen's tensors, const is of the handle: storage is shared and stays writable.
+  T& real(std::int64_t position) const {
+    return storage_->reals[static_cast<std::size_t>(position)];
+  }
+  Int<T>& integer(std::int64_t position) const {
+    return storage_->integers[static_cast<std::size_t>(position)];
+  }
+  // The same storage from position 0, for loops.
+  T* reals() const { return storage_->reals.data(); }
+  Int<T>* integers() const { return storage_->integers.data(); }
+  std::int64_t storage_size() const;  // in elements
+  bool is_contiguous() const;
 
  private:
   struct Storage {

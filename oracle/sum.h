@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "oracle/running.h"
+
+namespace ulpfuzz {
+
+// An accumulator: the sum of what was added, with the error of a system that adds n terms in an
+// order of its own, at ErrorModel's unit u.
+//
+//   kBound  sum e_i + (n-1) u sum |x_i|        any order, n u with products (Higham, section 4.2)
+//   kRms    sqrt(sum e_i^2 + u^2 n sum x_i^2)  a random walk. The factor c = 0.3 that fits real
+//           kernels is not in here: it is FreedomSet::noise, by which legal executions multiply
+//           every local error, once.
+//
+// Terms that are exact multiples of 2^-10 and whose magnitudes sum to less than 2^-10/u have exact
+// partial sums in every order, so counts and sums of small integers are exact.
+template <class T>
+class Sum;
+
+template <>
+class Sum<double> {  // Neumaier's compensated sum
+ public:
+  void add(double x) {
+    const double s = sum_ + x;
+    rest_ += std::fabs(sum_) >= std::fabs(x) ? (sum_ - s) + x : (x - s) + sum_;
+    sum_ = s;
+  }
+  void add_product(double a, double b) { add(a * b); }
+  double total() const {
+    const double s = sum_ + rest_;
+    return std::isnan(s) ? sum_ : s;  // the compensation of an infinity is NaN
+  }
+
+ private:
+  double sum_ = 0, rest_ = 0;
+};
+
+template <class B>
+class Sum<Running<B>> {
+ public:
+  void add(const Running<B>& x) {
+    const double size = std::fabs(base::narrow(x.v));
+    sum_ += x.v;
+    include(size, x.e, x.marks);
+    exact_ = exact_ && x.e == 0 && on_grid(base::narrow(x.v));
+  }
+  void add_product(const Running<B>& a, const Running<B>& b) {
+    const B p = a.v * b.v;
+    const double size = std::fabs(base::narrow(p));
+    sum_ += p;
+    double e = 0;
+    if (a.e != 0 || b.e != 0) {
+      const double x = std::fabs(base::narrow(a.v)) * b.e, y = std::fabs(base::narrow(b.v)) * a.e;
+      e = bound_ ? x + y + a.e * b.e : std::hypot(x, y);
+      if (!internal::is_finite(p)) e = internal::nonfinite(p, a, b).e;
+    }
+    include(size, e, static_cast<std::uint8_t>(a.marks | b.marks));
+    exact_ = exact_ && e == 0 && on_grid(base::narrow(p));
+    products_ = 1;
+  }
+
+  Running<B> total() const {
+    const ErrorModel& model = ErrorModel::current();
+    if (!internal::is_finite(sum_)) {
+      return {sum_, internal::finite(errors_) ? 0 : internal::kInfinity, marks_};
+    }
+    if (!internal::finite(errors_)) return {sum_, internal::kInfinity, marks_};
+    // A partial sum may overflow in another order.
+    if (bound_ && !(sizes_ + errors_ <= model.max_finite)) {
+      return {sum_, internal::kInfinity, static_cast<std::uint8_t>(marks_ | kRange)};
+    }
+    if (exact_ && sizes_ * kGrid * model.unit <= 1) return {sum_, 0, marks_};
+    const double n = static_cast<double>(count_ - 1 + products_);
+    const double tiny = sizes_ > 0 && products_ ? n * model.min_subnormal : 0;
+    if (bound_) {
+      const double size = std::fabs(base::narrow(sum_));
+      const double flushed = size < model.min_normal ? size : 0;
+      return {sum_, errors_ + n * model.unit * (sizes_ + errors_) + tiny + flushed, marks_};
+    }
+    return {sum_, std::sqrt(errors_ + model.unit * model.unit * n * sizes_), marks_};
+  }
+
+ private:
+  static constexpr double kGrid = 1024;
+  static bool on_grid(double x) {
+    const double scaled = x * kGrid;
+    return std::fabs(scaled) < 0x1p53 &&
+           static_cast<double>(static_cast<std::int64_t>(scaled)) == scaled;
+  }
+  void include(double size, double e, std::uint8_t marks) {
+    ++count_;
+    marks_ |= marks;
+    if (bound_) {
+      sizes_ += size;
+      errors_ += e;
+    } else {
+      sizes_ += size * size;
+      errors_ += e * e;
+    }
+  }
+
+  B sum_{0};
+  double sizes_ = 0, errors_ = 0;  // of magnitudes, errors; kRms: of their squares
+  std::int64_t count_ = 0;
+  int products_ = 0;
+  std::uint8_t marks_ = 0;
+  bool exact_ = true;
+  bool bound_ = ErrorModel::current().mode == ErrorMode::kBound;
+};
+
+}  // namespace ulpfuzz
