@@ -24,7 +24,7 @@ fail() {
 packages=(
   ca-certificates git
   g++ cmake ninja-build make ccache mold
-  libcli11-dev nlohmann-json3-dev libfmt-dev libsqlite3-dev
+  libcli11-dev nlohmann-json3-dev libfmt-dev libsqlite3-dev libssl-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   python3 python3-venv python3-dev # python3-dev: inductor compiles against Python.h
 )
