@@ -54,7 +54,7 @@ struct OpRow {
   // Puts a random call into a program under construction, or returns false when no operand fits.
   DrawRule draw = nullptr;
   double weight = 1;  // relative frequency in op graphs; 0: never drawn
-  Numerics numerics;
+  Numerics numerics = {};
   // Arguments at which implementations tend to go wrong; mixed into generated inputs.
   std::span<const double> edges = {};
 };
