@@ -7,7 +7,9 @@
 // Every family of rows: NAME here is `std::span<const OpRow> NAME_rows()`, defined in ops/NAME.cc.
 // The order is that of OpTable::ops(), by which generators draw: append, so that seeds keep their
 // cases.
-#define ULPFUZZ_FAMILIES(FAMILY)
+#define ULPFUZZ_FAMILIES(FAMILY) \
+  FAMILY(view)                   \
+  FAMILY(rearrange)
 
 namespace ulpfuzz {
 
