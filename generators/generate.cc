@@ -1,0 +1,87 @@
+#include "generators/generate.h"
+
+#include <algorithm>
+
+#include "generators/backward.h"
+#include "generators/circumstances.h"
+#include "generators/family.h"
+#include "generators/op_graph.h"
+#include "ir/verify.h"
+
+namespace ulpfuzz {
+namespace {
+
+constexpr int kAttempts = 64;
+
+// Calls that read what is already there are wanted more than new beginnings.
+constexpr double kConnected = 0.8;
+
+bool has_attention(const Program& program) {
+  return std::any_of(program.nodes.begin(), program.nodes.end(), [](const Node& node) {
+    return node.op.find("scaled_dot_product_attention") != std::string::npos;
+  });
+}
+
+Case draw_model(Random& random, const OpTable& table, const Profile& profile) {
+  Case c;
+  c.model = random.pick(families()).draw(random);
+  c = lower(c);
+  c.environment = draw_environment(random, profile, !c.wrt.empty(), has_attention(c.program));
+  verify(c, table);
+  return c;
+}
+
+// `first`: an operator that must be there.
+Case draw_graph(Random& random, const OpTable& table, const Profile& profile,
+                const std::vector<const Op*>& drawable, const Op* first) {
+  std::vector<double> weights;
+  for (const Op* op : drawable) weights.push_back(op->row->weight);
+  GraphDraw graph(random.fork(0), table, profile);
+  const auto count = static_cast<int>(random.integer(profile.min_nodes, profile.max_nodes));
+  bool placed = first == nullptr;
+  for (int step = 0; step < 12 * count + 40 && (graph.nodes() < count || !placed); ++step) {
+    if (!placed && random.chance(0.7)) {
+      placed = graph.add(*first);
+    } else if (graph.nodes() < count + 3) {
+      const Op& op = *drawable[random.weighted(weights)];
+      graph.add(op, graph.nodes() > 0 && random.chance(kConnected));
+    }
+  }
+  if (!placed) throw Error(first->name(), "could not be drawn");
+
+  Case c = graph.take();
+  const Types types = verify(c.program, table);
+  const bool backward =
+      random.chance(profile.backward_share) && draw_backward(random, table, types, c);
+  c.environment = draw_environment(random, profile, backward, has_attention(c.program));
+  verify(c, table);
+  return c;
+}
+
+}  // namespace
+
+Case generate_case(std::uint64_t seed, std::uint64_t index, const OpTable& table,
+                   const Profile& profile) {
+  std::vector<const Op*> drawable;
+  for (const Op& op : table.ops()) {
+    if (op.row->draw != nullptr && op.row->weight > 0) drawable.push_back(&op);
+  }
+  const Random stream = Random(seed).fork(index);
+  std::string why = "no operator can be drawn";
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    Random random = stream.fork(static_cast<std::uint64_t>(attempt));
+    // Each operator gets its turn, however the weights are.
+    const bool last_half = attempt >= kAttempts / 2;
+    try {
+      if (random.chance(profile.model_share)) return draw_model(random, table, profile);
+      if (drawable.empty()) continue;
+      const Op* first = last_half ? nullptr : drawable[index % drawable.size()];
+      return draw_graph(random, table, profile, drawable, first);
+    } catch (const Error& error) {  // the next attempt draws something else
+      why = error.what();
+    }
+  }
+  throw Error("case " + std::to_string(index) + " of seed " + std::to_string(seed), why);
+}
+
+}  // namespace ulpfuzz
