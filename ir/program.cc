@@ -1,5 +1,6 @@
 #include "ir/program.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ir/error.h"
@@ -26,6 +27,14 @@ const Argument* Node::find(std::string_view arg) const {
     if (given.name == arg) return &given.value;
   }
   return nullptr;
+}
+
+bool Node::operator==(const Node& other) const {
+  if (name != other.name || op != other.op || args.size() != other.args.size()) return false;
+  return std::all_of(args.begin(), args.end(), [&](const NamedArgument& arg) {
+    const Argument* same = other.find(arg.name);
+    return same != nullptr && *same == arg.value;
+  });
 }
 
 const Node* Program::find_node(std::string_view name) const {

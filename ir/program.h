@@ -50,10 +50,12 @@ struct NamedArgument {
 struct Node {
   std::string name;  // unique in the Program, an identifier
   std::string op;    // full schema name: "aten.argmax.default"
-  std::vector<NamedArgument> args;  // in schema order; one that is absent has the schema's default
+  // By name, in any order; one that is absent has the schema's default. (JSON does not keep an
+  // order, so none may matter.)
+  std::vector<NamedArgument> args;
 
   const Argument* find(std::string_view arg) const;  // null when absent
-  bool operator==(const Node&) const = default;
+  bool operator==(const Node& other) const;          // whatever the order of arguments
 };
 
 struct ProgramInput {
@@ -82,7 +84,7 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
-// Every tensor that `node` reads or writes, in schema order; None entries left out.
+// Every tensor that `node` reads or writes, in the order of its arguments; None entries left out.
 std::vector<Ref> operands(const Node& node);
 
 // Every reference to a value replaced by what `rename` says of it.

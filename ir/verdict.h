@@ -40,7 +40,10 @@ struct Fact {
   std::string rung;      // dtype of the ladder's rung it was seen on: "bfloat16", "float32"
   std::string strength;  // "observed" (an event), "bound" (beyond a rigorous bound), "statistical"
   double statistic = 0;  // its meaning is in `detail`; for numeric facts error over allowance
-  std::string detail;    // one sentence for a person, with the numbers
+  // One sentence for a person, with the numbers. Of an event (not a numeric fact) what stands before
+  // the first ": " says of which sort it is, "raised RuntimeError: expected size 32": that part,
+  // without numbers, goes into the signature.
+  std::string detail;
   std::string evidence;  // hash of the request whose run showed it
 };
 
