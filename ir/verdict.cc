@@ -48,9 +48,14 @@ bool is_numeric(VerdictKind kind) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// The sort of an event: its detail up to the first ": ", with numbers, and brackets that held
-// nothing but numbers, taken out. Names such as float32 stay.
-std::string sort_of(std::string_view detail) {
+// The sort of an event: its detail, without the name of the tensor in front, up to the first ": ",
+// with numbers and brackets taken out. Names such as float32 stay.
+std::string sort_of(const Fact& fact) {
+  std::string_view detail = fact.detail;
+  if (detail.substr(0, fact.tensor.size()) == fact.tensor) {
+    detail.remove_prefix(fact.tensor.size());
+    detail.remove_prefix(std::min(detail.find_first_not_of(": "), detail.size()));
+  }
   detail = detail.substr(0, detail.find(": "));
   std::string text;
   for (std::size_t i = 0; i < detail.size();) {
@@ -120,7 +125,7 @@ Signature signature(const Verdict& verdict) {
   if (is_numeric(verdict.primary)) return signature;
   for (const Fact& fact : verdict.facts) {
     if (fact.kind == verdict.primary) {
-      signature.detail = sort_of(fact.detail);
+      signature.detail = sort_of(fact);
       break;
     }
   }

@@ -22,11 +22,11 @@ enum class VerdictKind : std::uint8_t {
   kMetadata,          // dtype, shape, stride or alias differs from eager's
   kNondeterministic,  // two runs of the same thing differ
   kCaptureMismatch,
-  kLessAccurate,      // outside its freedom set, not provably wrong
-  kDiscontinuity,     // a near-tie fell the other way
-  kUndecided,         // cannot tell
-  kExcessPrecision,   // differs from eager since an intermediate was kept wider
-  kReordered,         // differs from eager within accumulation error
+  kLessAccurate,     // outside its freedom set, not provably wrong
+  kDiscontinuity,    // a near-tie fell the other way
+  kUndecided,        // cannot tell
+  kExcessPrecision,  // differs from eager since an intermediate was kept wider
+  kReordered,        // differs from eager within accumulation error
   kAgree,
 };
 std::string_view name(VerdictKind kind);  // "stride-assert"
@@ -40,9 +40,10 @@ struct Fact {
   std::string rung;      // dtype of the ladder's rung it was seen on: "bfloat16", "float32"
   std::string strength;  // "observed" (an event), "bound" (beyond a rigorous bound), "statistical"
   double statistic = 0;  // its meaning is in `detail`; for numeric facts error over allowance
-  // One sentence for a person, with the numbers. Of an event (not a numeric fact) what stands before
-  // the first ": " says of which sort it is, "raised RuntimeError: expected size 32": that part,
-  // without numbers, goes into the signature.
+  // One sentence for a person, with the numbers. Of an event (not a numeric fact) what stands
+  // before the first ": ", after the name of the tensor if it begins with one, says of which sort
+  // it is, as in "RuntimeError in compile: expected size 32": that, without numbers, goes into the
+  // signature.
   std::string detail;
   std::string evidence;  // hash of the request whose run showed it
 };
@@ -51,14 +52,14 @@ struct Fact {
 struct TensorMeasure {
   std::string tensor;
   std::string rung;
-  double max_error = 0;        // largest |y - exact|
+  double max_error = 0;  // largest |y - exact|
   double rms_error = 0;
   double eager_rms_error = 0;  // eager's own, same inputs
   double rms_ratio = 0;        // to the legal executions' mean RMS error
   double bound_ratio = 0;      // largest |y - exact| / bound
   std::int64_t worst_index = 0;
   double worst_value = 0, worst_exact = 0, worst_eager = 0;
-  std::int64_t masked = 0;     // elements left out: undefined, tainted
+  std::int64_t masked = 0;  // elements left out: undefined, tainted
 };
 
 struct Verdict {
