@@ -9,7 +9,9 @@
 // cases.
 #define ULPFUZZ_FAMILIES(FAMILY) \
   FAMILY(view)                   \
-  FAMILY(rearrange)
+  FAMILY(rearrange)              \
+  FAMILY(unary)                  \
+  FAMILY(numeric)
 
 namespace ulpfuzz {
 
