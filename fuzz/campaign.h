@@ -16,11 +16,11 @@ namespace ulpfuzz {
 
 struct CampaignOptions {
   std::uint64_t seed = 0;
-  std::optional<double> seconds;        // wall time
-  std::optional<std::int64_t> cases;    // both absent: until stopped
-  std::vector<SystemSpec> systems;      // default: inductor
+  std::optional<double> seconds;      // wall time
+  std::optional<std::int64_t> cases;  // both absent: until stopped
+  std::vector<SystemSpec> systems;    // default: inductor
   std::filesystem::path store = "ulpfuzz-store";
-  bool resume = false;                  // go on with the store's last campaign
+  bool resume = false;  // go on with the store's last campaign
   Profile profile;
   SchedulerOptions scheduler;
 };
@@ -37,16 +37,16 @@ struct CampaignStatus {
 struct CampaignSummary {
   std::int64_t cases = 0, valid = 0;
   std::map<std::pair<std::string, std::string>, std::int64_t> verdicts;  // (kind, system)
-  std::vector<Store::StoredFinding> findings;  // of this campaign
-  double cpu_seconds = 0;       // whole process tree
+  std::vector<Store::StoredFinding> findings;                            // of this campaign
+  double cpu_seconds = 0;                                                // whole process tree
   double wall_seconds = 0;
   double share_in_systems = 0;  // of the wall, during which a system was at work
   bool stopped = false;         // by the user
 };
 
 // Generates, runs, judges, reduces and stores until the time or the number of cases is reached or
-// `stop` is set. Time is shared: a new finding is reduced at once, within a budget, and reduction is
-// cut short so that the campaign ends in time; what could not be reduced is stored as it is.
+// `stop` is set. Time is shared: a new finding is reduced at once, within a budget, and reduction
+// is cut short so that the campaign ends in time; what could not be reduced is stored as it is.
 CampaignSummary run_campaign(const CampaignOptions& options, const OpTable& table,
                              const std::atomic<bool>& stop,
                              const std::function<void(const CampaignStatus&)>& show);

@@ -15,10 +15,10 @@ namespace ulpfuzz {
 // The road from a case to a finding, used by every command: judge a case by running what the judge
 // asks for; reduce it under its signature; write it up.
 
-// Drives Judge and Scheduler for many cases at once, so that their runs share packs. `options` apply
-// to all. A case whose verification fails yields an empty list.
+// Drives Judge and Scheduler for many cases at once, so that their runs share packs. `options`
+// apply to all. A case whose verification fails yields an empty list.
 struct Judged {
-  std::vector<Verdict> verdicts;      // eager first
+  std::vector<Verdict> verdicts;  // eager first
   std::vector<Evidence> evidence;
 };
 std::vector<Judged> judge_cases(const std::vector<Case>& lowered, const JudgeOptions& options,

@@ -42,7 +42,8 @@ class Store {
     std::uint64_t next_index = 0;  // the first case that has not been judged
     std::int64_t cases = 0, valid = 0;
     double cpu_seconds = 0, wall_seconds = 0, system_wall_seconds = 0;
-    std::map<std::pair<std::string, std::string>, std::int64_t> verdicts;  // (kind, system) -> count
+    std::map<std::pair<std::string, std::string>, std::int64_t>
+        verdicts;  // (kind, system) -> count
   };
   std::int64_t begin_campaign(std::uint64_t seed, const std::string& systems);
   std::optional<Campaign> last_campaign() const;
@@ -60,8 +61,8 @@ class Store {
   struct Progress {
     std::int64_t campaign = 0;
     std::uint64_t next_index = 0;
-    std::int64_t cases = 0, valid = 0;  // to add
-    double cpu_seconds = 0, wall_seconds = 0, system_wall_seconds = 0;  // to add
+    std::int64_t cases = 0, valid = 0;                                     // to add
+    double cpu_seconds = 0, wall_seconds = 0, system_wall_seconds = 0;     // to add
     std::map<std::pair<std::string, std::string>, std::int64_t> verdicts;  // to add
   };
   void record(const Progress& progress);

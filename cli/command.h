@@ -1,0 +1,53 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "ir/case.h"
+#include "ir/verdict.h"
+#include "systems/scheduler.h"
+
+namespace ulpfuzz {
+
+enum ExitStatus : int {
+  kNothingFound = 0,
+  kFound = 1,
+  kBadInput = 2,
+  kUndecidedResult = 3,
+  kUnavailable = 4,
+};
+
+// What the chosen command will do: set while arguments are parsed, called afterwards.
+using Action = std::function<ExitStatus()>;
+
+void add_fuzz(CLI::App& app, Action& action);
+void add_judge(CLI::App& app, Action& action);
+void add_minimize(CLI::App& app, Action& action);
+void add_replay(CLI::App& app, Action& action);
+void add_show(CLI::App& app, Action& action);
+void add_doctor(CLI::App& app, Action& action);
+
+// Options that several commands share.
+struct SystemOptions {
+  std::string systems = "inductor";
+  std::string fault;  // planted into the last system named
+  int jobs = 0;
+  void add_to(CLI::App& command);
+  std::vector<SystemSpec> parsed() const;
+  SchedulerOptions scheduler() const;
+};
+
+// A case as users name one: a JSON file, a folder of a finding, or the id of a finding in `store`.
+// Model cases come lowered. Throws Error.
+Case find_case(const std::string& named, const std::filesystem::path& store);
+
+// The worst verdict decides: a finding, then undecided, then nothing.
+ExitStatus status_of(const std::vector<Verdict>& verdicts);
+
+// False until the user presses Ctrl-C (or SIGTERM comes); the first time asks for a clean stop.
+const std::atomic<bool>& stop_requested();
+
+}  // namespace ulpfuzz

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+
+#include "cli/command.h"
+#include "fuzz/store.h"
+#include "generators/family.h"
+#include "ir/error.h"
+#include "ir/verify.h"
+#include "ops/table.h"
+
+namespace ulpfuzz {
+namespace {
+
+std::atomic<bool> stop_flag{false};
+
+// A second Ctrl-C ends the process at once; the store stays whole whenever that happens.
+void on_signal(int signal) {
+  stop_flag = true;
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+void SystemOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--systems", systems,
+                  "Systems to judge beside eager, comma-separated: inductor, eager@cpp, ...")
+      ->capture_default_str();
+  command.add_option("--fault", fault,
+                     "Plant a fault into the last system named (for tests), e.g. attn-scale=1.03");
+  command.add_option("--jobs", jobs, "Workers at the same time (default: one a core)");
+}
+
+std::vector<SystemSpec> SystemOptions::parsed() const {
+  std::vector<SystemSpec> result = parse_systems(systems);
+  if (result.empty()) throw Error("--systems", "names no system");
+  const auto kinds = system_kinds();
+  for (const SystemSpec& system : result) {
+    const bool known = std::any_of(kinds.begin(), kinds.end(), [&](const SystemKind& kind) {
+      return kind.name == system.name;
+    });
+    if (known) continue;
+    std::string names;
+    for (const SystemKind& kind : kinds)
+      names += (names.empty() ? "" : ", ") + std::string(kind.name);
+    throw Error("--systems", fmt::format("no system '{}'; there are {}", system.name, names));
+  }
+  if (!fault.empty()) result.back().options["fault"] = fault;
+  return result;
+}
+
+SchedulerOptions SystemOptions::scheduler() const {
+  SchedulerOptions options;
+  options.jobs = jobs;
+  return options;
+}
+
+Case find_case(const std::string& named, const std::filesystem::path& store) {
+  namespace fs = std::filesystem;
+  fs::path path = named;
+  if (!fs::exists(path)) path = store / "findings" / named;
+  if (!fs::exists(path)) {
+    throw Error(named, "no such case file, finding folder, or finding in " + store.string());
+  }
+  if (fs::is_directory(path)) {
+    path = fs::exists(path / "minimal.json") ? path / "minimal.json" : path / "case.json";
+  }
+  const Case c = lower(read_case(path.string()));
+  verify(c, op_table(), path.string());
+  return c;
+}
+
+ExitStatus status_of(const std::vector<Verdict>& verdicts) {
+  const auto any = [&](auto predicate) {
+    return std::any_of(verdicts.begin(), verdicts.end(), predicate);
+  };
+  if (any([](const Verdict& v) { return is_finding(v.primary); })) return kFound;
+  if (any([](const Verdict& v) { return v.primary == VerdictKind::kUndecided; })) {
+    return kUndecidedResult;
+  }
+  return kNothingFound;
+}
+
+const std::atomic<bool>& stop_requested() {
+  static const bool installed = [] {
+    std::signal(SIGINT, on_signal);
+    std::signal(SIGTERM, on_signal);
+    return true;
+  }();
+  (void)installed;
+  return stop_flag;
+}
+
+}  // namespace ulpfuzz

@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "cli/command.h"
+#include "cli/time.h"
+#include "fuzz/campaign.h"
+#include "ir/error.h"
+#include "ops/table.h"
+
+namespace ulpfuzz {
+namespace {
+
+struct Options {
+  SystemOptions systems;
+  std::string time;
+  std::int64_t cases = 0;
+  std::optional<std::uint64_t> seed;
+  std::string store = "ulpfuzz-store";
+  bool resume = false;
+  bool json = false;
+};
+
+std::string counts_of(const std::map<std::string, std::int64_t>& verdicts) {
+  std::string text;
+  for (const auto& [kind, count] : verdicts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, kind);
+  }
+  return text;
+}
+
+// One line that is rewritten on a terminal; a line now and then elsewhere.
+class Progress {
+ public:
+  explicit Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) != 0) {}
+
+  void show(const CampaignStatus& s) {
+    if (quiet_) return;
+    const double rate = s.wall_seconds > 0 ? static_cast<double>(s.cases) / s.wall_seconds : 0;
+    std::string line = fmt::format("{} cases  {:.1f}/s  {} findings", s.cases, rate, s.findings);
+    if (s.seconds_left) line += "  " + duration(*s.seconds_left) + " left";
+    line += s.doing.empty() ? "" : "  " + s.doing;
+    if (terminal_) {
+      fmt::print(stderr, "\r\033[K{}", line.substr(0, 110));
+      std::fflush(stderr);
+      open_line_ = true;
+    } else if (s.wall_seconds >= next_) {
+      fmt::print(stderr, "{}\n", line);
+      next_ = s.wall_seconds + 10;
+    }
+  }
+  void end() {
+    if (open_line_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  bool quiet_, terminal_;
+  bool open_line_ = false;
+  double next_ = 0;
+};
+
+nlohmann::json to_json(const CampaignSummary& s) {
+  nlohmann::json verdicts = nlohmann::json::object();
+  for (const auto& [key, count] : s.verdicts) verdicts[key.second][key.first] = count;
+  nlohmann::json findings = nlohmann::json::array();
+  for (const Store::StoredFinding& f : s.findings) {
+    findings.push_back({{"id", f.id},
+                        {"verdict", std::string(name(f.signature.kind))},
+                        {"system", f.signature.system},
+                        {"detail", f.signature.detail},
+                        {"reduced", f.reduced},
+                        {"folder", f.folder.string()}});
+  }
+  return {{"cases", s.cases},
+          {"valid", s.valid},
+          {"verdicts", verdicts},
+          {"findings", findings},
+          {"cpu_seconds", s.cpu_seconds},
+          {"wall_seconds", s.wall_seconds},
+          {"share_in_systems", s.share_in_systems},
+          {"stopped", s.stopped}};
+}
+
+void print_summary(const CampaignSummary& s, std::uint64_t seed) {
+  fmt::print(
+      "{} cases in {} ({} valid), seed {}, {:.2f} cases per CPU second, {:.0f} % of the time in "
+      "systems\n",
+      s.cases, duration(s.wall_seconds), s.valid, seed,
+      s.cpu_seconds > 0 ? static_cast<double>(s.cases) / s.cpu_seconds : 0,
+      100 * s.share_in_systems);
+  std::map<std::string, std::map<std::string, std::int64_t>> by_system;
+  for (const auto& [key, count] : s.verdicts) by_system[key.second][key.first] = count;
+  for (const auto& [system, counts] : by_system)
+    fmt::print("  {}: {}\n", system, counts_of(counts));
+  fmt::print("{} finding{}\n", s.findings.size(), s.findings.size() == 1 ? "" : "s");
+  for (const Store::StoredFinding& f : s.findings) {
+    fmt::print("  {}  {}{}  {}\n", f.id, to_string(f.signature),
+               f.reduced ? "" : "  (not fully reduced)", (f.folder / "report.md").string());
+  }
+}
+
+ExitStatus run(const Options& o) {
+  CampaignOptions campaign;
+  if (!o.time.empty()) campaign.seconds = parse_time("--time", o.time);
+  if (o.cases > 0) campaign.cases = o.cases;
+  campaign.seed = o.seed ? *o.seed : std::random_device{}();
+  campaign.systems = o.systems.parsed();
+  campaign.scheduler = o.systems.scheduler();
+  campaign.store = o.store;
+  campaign.resume = o.resume;
+  Progress progress(o.json);
+  const CampaignSummary summary = run_campaign(campaign, op_table(), stop_requested(),
+                                               [&](const CampaignStatus& s) { progress.show(s); });
+  progress.end();
+  if (o.json) {
+    fmt::print("{}\n", to_json(summary).dump());
+  } else {
+    print_summary(summary, campaign.seed);
+  }
+  return summary.findings.empty() ? kNothingFound : kFound;
+}
+
+}  // namespace
+
+void add_fuzz(CLI::App& app, Action& action) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("fuzz", "Generate cases, run, judge, reduce and store");
+  command->add_option("--time", o->time, "How long: 120s, 10m, 8h (default: until Ctrl-C)");
+  command->add_option("--cases", o->cases, "How many cases");
+  command->add_option("--seed", o->seed, "Same seed, same cases (default: random, printed)");
+  command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
+  command->add_flag("--resume", o->resume, "Go on with the store's last campaign");
+  command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
+  o->systems.add_to(*command);
+  command->callback([o, &action] { action = [o] { return run(*o); }; });
+}
+
+}  // namespace ulpfuzz

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "fuzz/investigate.h"
+#include "ops/table.h"
+
+namespace ulpfuzz {
+namespace {
+
+struct Options {
+  SystemOptions systems;
+  std::string named;
+  std::string store = "ulpfuzz-store";
+  int seeds = 1;
+  bool json = false;
+};
+
+void print(const Verdict& verdict) {
+  fmt::print("{}: {}\n", verdict.system, name(verdict.primary));
+  for (const Fact& fact : verdict.facts) {
+    fmt::print("  {} ({}, {}): {}\n", name(fact.kind), fact.rung, fact.strength, fact.detail);
+  }
+  if (verdict.measures.empty()) return;
+  fmt::print("  {:<28} {:<9} {:>10} {:>10} {:>10} {:>9} {:>9}\n", "tensor", "rung", "max error",
+             "RMS error", "eager RMS", "x legal", "x bound");
+  for (const TensorMeasure& m : verdict.measures) {
+    fmt::print("  {:<28} {:<9} {:>10.3g} {:>10.3g} {:>10.3g} {:>9.3g} {:>9.3g}\n", m.tensor, m.rung,
+               m.max_error, m.rms_error, m.eager_rms_error, m.rms_ratio, m.bound_ratio);
+  }
+}
+
+ExitStatus run(const Options& o) {
+  const Case c = find_case(o.named, o.store);
+  JudgeOptions options;
+  options.systems = o.systems.parsed();
+  options.seeds = o.seeds;
+  options.ladder = JudgeOptions::Ladder::kAlways;
+  Scheduler scheduler(op_table(), o.systems.scheduler());
+  const Judged judged = judge_cases({c}, options, op_table(), scheduler, true).front();
+  if (o.json) {
+    nlohmann::json systems = nlohmann::json::array();
+    for (const Verdict& v : judged.verdicts) systems.push_back(nlohmann::json::parse(to_json(v)));
+    const nlohmann::json object{{"case", hashes(c).whole}, {"systems", systems}};
+    fmt::print("{}\n", object.dump());
+  } else {
+    for (const Verdict& verdict : judged.verdicts) print(verdict);
+  }
+  return status_of(judged.verdicts);
+}
+
+}  // namespace
+
+void add_judge(CLI::App& app, Action& action) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("judge", "Hold every system, eager too, against exact arithmetic");
+  command->add_option("CASE", o->named, "Case file, finding folder, or finding id")->required();
+  command->add_option("--seeds", o->seeds, "Input sets")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
+  command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
+  o->systems.add_to(*command);
+  command->callback([o, &action] { action = [o] { return run(*o); }; });
+}
+
+}  // namespace ulpfuzz

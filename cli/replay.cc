@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/command.h"
+#include "cli/expectation.h"
+#include "fuzz/investigate.h"
+#include "ir/error.h"
+#include "ops/table.h"
+#include "report/report.h"
+
+namespace ulpfuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string folder;
+  std::string junit;
+  int jobs = 0;
+  bool json = false;
+};
+
+struct Replayed {
+  fs::path file;
+  Case test;
+  std::vector<Expectation> expected;
+};
+
+std::vector<Replayed> read_folder(const fs::path& folder) {
+  if (!fs::is_directory(folder)) throw Error(folder.string(), "is not a folder");
+  std::set<fs::path> files;  // sorted
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    if (path.extension() == ".json" && path.stem().extension() != ".expect") files.insert(path);
+  }
+  std::vector<Replayed> cases;
+  for (const fs::path& file : files) {
+    cases.push_back({file, find_case(file.string(), ""), read_expectations(file)});
+  }
+  if (cases.empty()) throw Error(folder.string(), "holds no case");
+  return cases;
+}
+
+JudgeOptions options_for(const Replayed& replayed) {
+  JudgeOptions options;
+  options.ladder = JudgeOptions::Ladder::kAlways;
+  for (const Expectation& e : replayed.expected) options.systems.push_back(parse_system(e.system));
+  return options;
+}
+
+std::string torch_version(const Judged& judged) {
+  for (const Evidence& e : judged.evidence) {
+    const auto it = e.run.versions.find("torch");
+    if (it != e.run.versions.end()) return it->second;
+  }
+  return "";
+}
+
+bool met(const Expectation& expected, const Verdict& found, const std::string& torch) {
+  const bool clean = !is_finding(found.primary) && found.primary != VerdictKind::kUndecided;
+  if (expected.verdict == "clean" || !applies(expected, torch)) return clean;
+  return name(found.primary) == expected.verdict;
+}
+
+ReplayResult result_of(const Replayed& replayed, const Judged& judged) {
+  ReplayResult result;
+  result.name = replayed.file.stem().string();
+  result.as_expected = !judged.verdicts.empty();
+  const std::string torch = torch_version(judged);
+  for (const Expectation& expected : replayed.expected) {
+    const auto it = std::find_if(judged.verdicts.begin(), judged.verdicts.end(),
+                                 [&](const Verdict& v) { return v.system == expected.system; });
+    const std::string separator = result.expected.empty() ? "" : "; ";
+    result.expected += separator + expected.system + ": " +
+                       (applies(expected, torch) ? expected.verdict : "clean");
+    if (it == judged.verdicts.end()) {
+      result.as_expected = false;
+      result.found += separator + expected.system + ": no verdict";
+      continue;
+    }
+    result.found += separator + expected.system + ": " + std::string(name(it->primary));
+    if (met(expected, *it, torch)) continue;
+    result.as_expected = false;
+    for (const Fact& fact : it->facts) result.detail += fact.detail + "\n";
+  }
+  for (const Evidence& e : judged.evidence) result.cpu_seconds += e.run.total_cpu_seconds();
+  return result;
+}
+
+void print(const std::vector<ReplayResult>& results, bool json) {
+  const auto passed = std::count_if(results.begin(), results.end(),
+                                    [](const ReplayResult& r) { return r.as_expected; });
+  if (json) {
+    nlohmann::json cases = nlohmann::json::array();
+    for (const ReplayResult& r : results) {
+      cases.push_back({{"name", r.name},
+                       {"as_expected", r.as_expected},
+                       {"expected", r.expected},
+                       {"found", r.found},
+                       {"cpu_seconds", r.cpu_seconds}});
+    }
+    const nlohmann::json object{
+        {"cases", cases}, {"as_expected", passed}, {"total", results.size()}};
+    fmt::print("{}\n", object.dump());
+    return;
+  }
+  for (const ReplayResult& r : results) {
+    fmt::print("{:<4} {:<36} {}\n", r.as_expected ? "ok" : "NOT", r.name, r.found);
+    if (!r.as_expected) fmt::print("     expected {}\n{}", r.expected, r.detail);
+  }
+  fmt::print("{} of {} as expected\n", passed, results.size());
+}
+
+ExitStatus run(const Options& o) {
+  const std::vector<Replayed> cases = read_folder(o.folder);
+  SystemOptions systems;
+  systems.jobs = o.jobs;
+  Scheduler scheduler(op_table(), systems.scheduler());
+  std::vector<ReplayResult> results;
+  for (const Replayed& replayed : cases) {
+    const Judged judged =
+        judge_cases({replayed.test}, options_for(replayed), op_table(), scheduler).front();
+    results.push_back(result_of(replayed, judged));
+  }
+  if (!o.junit.empty()) {
+    std::ofstream out(o.junit);
+    out << junit_xml(results);
+    if (!out.flush()) throw Error(o.junit, "cannot be written");
+  }
+  print(results, o.json);
+  const bool all = std::all_of(results.begin(), results.end(),
+                               [](const ReplayResult& r) { return r.as_expected; });
+  return all ? kNothingFound : kFound;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Action& action) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("replay", "Judge a folder of cases against what is expected of them");
+  command->add_option("DIR", o->folder, "Folder with NAME.json and NAME.expect.json")->required();
+  command->add_option("--junit", o->junit, "Write JUnit XML here");
+  command->add_option("--jobs", o->jobs, "Workers at the same time (default: one a core)");
+  command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
+  command->callback([o, &action] { action = [o] { return run(*o); }; });
+}
+
+}  // namespace ulpfuzz

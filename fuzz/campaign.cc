@@ -1,0 +1,245 @@
+#include "fuzz/campaign.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "fuzz/investigate.h"
+#include "report/report.h"
+
+namespace ulpfuzz {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double own_cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+std::multiset<std::string> operators(const Program& program) {
+  std::multiset<std::string> ops;
+  for (const Node& node : program.nodes) ops.insert(node.op);
+  return ops;
+}
+
+// A finding that this campaign knows, as a pattern: another case with the same signature that
+// contains its operators is taken for the same thing and only counted.
+struct Known {
+  Signature signature;
+  std::multiset<std::string> operators;
+  Store::StoredFinding stored;
+};
+
+std::map<std::string, std::string> files_of(const Finding& finding, const OpTable& table) {
+  return {{"case.json", to_pretty_json(finding.original)},
+          {"minimal.json", to_pretty_json(finding.minimal)},
+          {"repro.py", repro_py(finding, table)},
+          {"report.md", report_md(finding, table)}};
+}
+
+class Loop {
+ public:
+  Loop(const CampaignOptions& options, const OpTable& table, const std::atomic<bool>& stop,
+       const std::function<void(const CampaignStatus&)>& show)
+      : options_(options),
+        table_(table),
+        stop_(stop),
+        show_(show),
+        store_(options.store),
+        scheduler_(table, options.scheduler) {
+    judge_.systems = options.systems.empty() ? parse_systems("inductor") : options.systems;
+    std::string names;
+    for (const SystemSpec& system : judge_.systems) {
+      names += (names.empty() ? "" : ",") + to_string(system);
+    }
+    seed_ = options.seed;
+    if (const auto last = options.resume ? store_.last_campaign() : std::nullopt) {
+      campaign_ = last->id;
+      seed_ = last->seed;
+      next_ = last->next_index;
+      judge_.systems = parse_systems(last->systems);
+    } else {
+      campaign_ = store_.begin_campaign(seed_, names);
+    }
+    for (const Store::StoredFinding& finding : store_.findings()) {
+      const auto minimal = finding.folder / "minimal.json";
+      if (std::filesystem::exists(minimal)) {
+        known_.push_back(
+            {finding.signature, operators(read_case(minimal.string()).program), finding});
+      }
+    }
+  }
+
+  CampaignSummary run() {
+    while (!finished()) {
+      batch();
+      tick("");
+    }
+    CampaignSummary summary;
+    summary.cases = status_.cases;
+    summary.valid = status_.valid;
+    summary.verdicts = verdicts_;
+    summary.findings = found_;
+    summary.wall_seconds = seconds_since(start_);
+    const SchedulerUsage usage = scheduler_.usage();
+    summary.cpu_seconds = own_cpu_seconds() - own_cpu_at_start_ + usage.system_cpu_seconds;
+    summary.share_in_systems =
+        summary.wall_seconds > 0 ? usage.system_wall_seconds / summary.wall_seconds : 0;
+    summary.stopped = stop_;
+    return summary;
+  }
+
+ private:
+  double seconds_left() const {
+    return options_.seconds ? *options_.seconds - seconds_since(start_) : 1e9;
+  }
+
+  bool finished() const {
+    return stop_ || seconds_left() <= 0 || (options_.cases && status_.cases >= *options_.cases);
+  }
+
+  // The first batch is small, so that something is seen soon; later ones fill every worker's pack.
+  std::int64_t batch_size() const {
+    const std::int64_t jobs =
+        std::max(1, options_.scheduler.jobs == 0 ? 2 : options_.scheduler.jobs);
+    std::int64_t size =
+        (status_.cases == 0 ? 1 : 2) * jobs * std::max(1, options_.scheduler.pack / 2);
+    if (options_.cases) size = std::min(size, *options_.cases - status_.cases);
+    return std::max<std::int64_t>(size, 1);
+  }
+
+  void batch() {
+    const SchedulerUsage before = scheduler_.usage();
+    const Clock::time_point began = Clock::now();
+    const double own_before = own_cpu_seconds();
+    std::vector<Case> cases;
+    const std::int64_t n = batch_size();
+    for (std::int64_t i = 0; i < n; ++i) {
+      cases.push_back(
+          generate_case(seed_, next_ + static_cast<std::uint64_t>(i), table_, options_.profile));
+    }
+    tick("running " + std::to_string(n) + " programs");
+    const std::vector<Judged> judged = judge_cases(cases, judge_, table_, scheduler_);
+    if (stop_) return;  // a half-run batch is run again by --resume
+
+    Store::Progress progress;
+    progress.campaign = campaign_;
+    progress.next_index = next_ + static_cast<std::uint64_t>(n);
+    progress.cases = n;
+    for (const Judged& one : judged) {
+      progress.valid += valid(one) ? 1 : 0;
+      for (const Verdict& verdict : one.verdicts) {
+        ++progress.verdicts[{std::string(name(verdict.primary)), verdict.system}];
+      }
+    }
+    status_.cases += n;
+    status_.valid += progress.valid;
+    for (const auto& [key, count] : progress.verdicts) {
+      verdicts_[key] += count;
+      status_.verdicts[key.first] += count;
+    }
+    tick("");
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      for (const Verdict& verdict : judged[i].verdicts) {
+        if (is_finding(verdict.primary) && !stop_) follow_up(cases[i], verdict, next_ + i);
+      }
+    }
+    next_ += static_cast<std::uint64_t>(n);
+    const SchedulerUsage after = scheduler_.usage();
+    progress.cpu_seconds =
+        own_cpu_seconds() - own_before + after.system_cpu_seconds - before.system_cpu_seconds;
+    progress.wall_seconds = seconds_since(began);
+    progress.system_wall_seconds = after.system_wall_seconds - before.system_wall_seconds;
+    if (!stop_) store_.record(progress);
+  }
+
+  // Eager ran it: the case asks a question at all.
+  static bool valid(const Judged& judged) {
+    for (const Evidence& e : judged.evidence) {
+      if (to_string(e.request.system) == "eager@py") return e.run.completed();
+    }
+    return false;
+  }
+
+  void follow_up(const Case& c, const Verdict& verdict, std::uint64_t index) {
+    const Signature wanted = signature(verdict);
+    const std::multiset<std::string> ops = operators(c.program);
+    for (Known& known : known_) {
+      const bool contained =
+          std::includes(ops.begin(), ops.end(), known.operators.begin(), known.operators.end());
+      if (known.signature != wanted || !contained) continue;
+      store_.add_finding(known.stored, c, campaign_, index, {}, {});
+      ++status_.occurrences;
+      return;
+    }
+    tick("reducing " + to_string(wanted));
+    InvestigateOptions how;
+    how.cpu_budget_seconds = std::clamp(seconds_left() / 3, 2.0, 120.0);
+    how.stopped = [this] { return stop_ || seconds_left() <= 0; };
+    how.progress = [&](const ReductionProgress& p) {
+      tick("reducing " + to_string(wanted) + ": " + std::string(p.pass) + ", " +
+           std::to_string(p.steps) + " steps");
+    };
+    const std::optional<Finding> finding = investigate(c, verdict, judge_, table_, scheduler_, how);
+    if (!finding || stop_) return;
+    Store::StoredFinding stored;
+    stored.id = finding->id;
+    stored.signature = finding->signature;
+    stored.minimal_hash = hashes(finding->minimal).whole;
+    stored.reduced = finding->reduced;
+    stored.folder = options_.store / "findings" / finding->id;
+    store_.add_finding(stored, c, campaign_, index, finding->system_run.versions,
+                       files_of(*finding, table_));
+    known_.push_back({wanted, operators(finding->minimal.program), stored});
+    found_.push_back(stored);
+    ++status_.findings;
+    ++status_.occurrences;
+    tick("");
+  }
+
+  void tick(const std::string& doing) {
+    if (!show_) return;
+    status_.wall_seconds = seconds_since(start_);
+    if (options_.seconds) status_.seconds_left = std::max(0.0, seconds_left());
+    status_.doing = doing;
+    show_(status_);
+  }
+
+  const CampaignOptions& options_;
+  const OpTable& table_;
+  const std::atomic<bool>& stop_;
+  const std::function<void(const CampaignStatus&)>& show_;
+  Store store_;
+  Scheduler scheduler_;
+  JudgeOptions judge_;
+  std::int64_t campaign_ = 0;
+  std::uint64_t seed_ = 0;
+  std::uint64_t next_ = 0;
+  std::vector<Known> known_;
+  std::vector<Store::StoredFinding> found_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> verdicts_;
+  CampaignStatus status_;
+  const Clock::time_point start_ = Clock::now();
+  const double own_cpu_at_start_ = own_cpu_seconds();
+};
+
+}  // namespace
+
+CampaignSummary run_campaign(const CampaignOptions& options, const OpTable& table,
+                             const std::atomic<bool>& stop,
+                             const std::function<void(const CampaignStatus&)>& show) {
+  return Loop(options, table, stop, show).run();
+}
+
+}  // namespace ulpfuzz

@@ -1,0 +1,130 @@
+#include "fuzz/investigate.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "ir/error.h"
+#include "ir/hash.h"
+
+namespace ulpfuzz {
+namespace {
+
+constexpr int kMostRounds = 8;  // of requests, before the judge must have decided
+
+const Verdict* verdict_of(const std::vector<Verdict>& verdicts, const std::string& system) {
+  const auto it = std::find_if(verdicts.begin(), verdicts.end(),
+                               [&](const Verdict& v) { return v.system == system; });
+  return it == verdicts.end() ? nullptr : &*it;
+}
+
+// The run of a system on exactly this case, among the evidence.
+const Run* run_of(const Judged& judged, const Case& c, const std::string& system) {
+  for (const Evidence& e : judged.evidence) {
+    if (to_string(e.request.system) == system && e.request.test == c) return &e.run;
+  }
+  return nullptr;
+}
+
+std::string finding_id(const Signature& signature, const Case& minimal) {
+  return sha256_hex(to_string(signature) + hashes(minimal).program).substr(0, 12);
+}
+
+}  // namespace
+
+std::vector<Judged> judge_cases(const std::vector<Case>& lowered, const JudgeOptions& options,
+                                const OpTable& table, Scheduler& scheduler, bool alone) {
+  std::vector<Judged> results(lowered.size());
+  std::vector<Judge> judges;
+  judges.reserve(lowered.size());
+  for (const Case& c : lowered) judges.emplace_back(c, options, table);
+  std::vector<std::size_t> open(lowered.size());
+  for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
+
+  for (int round = 0; round < kMostRounds && !open.empty(); ++round) {
+    std::vector<RunRequest> requests;
+    std::vector<std::size_t> owner;
+    std::vector<std::size_t> waiting;
+    for (const std::size_t i : open) {
+      Judge::Step step;
+      try {
+        step = judges[i].next(results[i].evidence);
+      } catch (const Error&) {
+        continue;  // does not verify: no verdicts
+      }
+      if (step.requests.empty()) {
+        results[i].verdicts = std::move(step.verdicts);
+        continue;
+      }
+      waiting.push_back(i);
+      for (RunRequest& request : step.requests) {
+        requests.push_back(std::move(request));
+        owner.push_back(i);
+      }
+    }
+    std::vector<Run> runs = scheduler.run(requests, alone);
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      results[owner[r]].evidence.push_back({std::move(requests[r]), std::move(runs[r])});
+    }
+    open = std::move(waiting);
+  }
+  return results;
+}
+
+std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
+                                   const JudgeOptions& options, const OpTable& table,
+                                   Scheduler& scheduler, const InvestigateOptions& how) {
+  const Signature wanted = signature(verdict);
+  JudgeOptions one = options;
+  const SystemSpec system = parse_system(verdict.system);
+  one.systems = {system};
+
+  const auto shows = [&](const Judged& judged) {
+    const Verdict* found = verdict_of(judged.verdicts, verdict.system);
+    return found != nullptr && signature(*found) == wanted;
+  };
+  if (!shows(judge_cases({shown_by}, one, table, scheduler, true).front())) return std::nullopt;
+
+  const double cpu_before = scheduler.usage().system_cpu_seconds;
+  ReductionOptions reduction;
+  reduction.go_on = [&](const ReductionProgress& progress) {
+    if (how.progress) how.progress(progress);
+    const double spent = scheduler.usage().system_cpu_seconds - cpu_before;
+    return spent < how.cpu_budget_seconds && !(how.stopped && how.stopped());
+  };
+  const StillFails still_fails = [&](std::span<const Case> candidates) {
+    std::vector<bool> fails;
+    for (const Judged& judged :
+         judge_cases({candidates.begin(), candidates.end()}, one, table, scheduler)) {
+      fails.push_back(shows(judged));
+    }
+    return fails;
+  };
+
+  Finding finding;
+  finding.signature = wanted;
+  finding.original = shown_by;
+  Reduction reduced = reduce(shown_by, table, still_fails, reduction);
+  finding.reduced = reduced.complete;
+  Judged last = judge_cases({reduced.smallest}, one, table, scheduler, true).front();
+  if (!shows(last)) {
+    // Seen only in company of other programs: the case as it came is the finding.
+    reduced.smallest = shown_by;
+    finding.reduced = false;
+    last = judge_cases({shown_by}, one, table, scheduler, true).front();
+    if (!shows(last)) return std::nullopt;
+  }
+  finding.minimal = reduced.smallest;
+  finding.id = finding_id(wanted, finding.minimal);
+  finding.verdict = *verdict_of(last.verdicts, verdict.system);
+  finding.eager = last.verdicts.front();
+  if (const Run* run = run_of(last, finding.minimal, verdict.system)) finding.system_run = *run;
+  if (const Run* run = run_of(last, finding.minimal, "eager@py")) finding.eager_run = *run;
+  try {
+    finding.exact = Oracle(table).exact(finding.minimal);
+  } catch (const Error&) {
+    // a program without exact values can still be a finding
+  }
+  return finding;
+}
+
+}  // namespace ulpfuzz
