@@ -50,8 +50,8 @@ void kernel_facts(const Run& run, const Run& eager, const Case& c, const std::st
   fact.kind = VerdictKind::kKernelMismatch;
   fact.rung = rung;
   fact.strength = "observed";
-  fact.detail = fmt::format("asked for [{}]{}: eager ran {}, compiled ran {}", list,
-                            c.environment.sdpa->set_priority ? " in this order" : "", asked, ran);
+  fact.detail = fmt::format("eager ran {}, compiled ran {}: asked for [{}]{}", asked, ran, list,
+                            c.environment.sdpa->set_priority ? " in this order" : "");
   facts.push_back(std::move(fact));
 }
 
