@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <set>
 
 #include "generators/layout.h"
 #include "ir/rewrite.h"
@@ -67,6 +68,24 @@ Shape narrowed(Random& random, Shape shape) {
     shape.clear();
   }
   return shape;
+}
+
+void drop_unused_symbols(Program& program) {
+  std::set<std::string> used;
+  const auto note = [&](const Dim& dim) {
+    for (const auto& [symbol, coefficient] : dim.terms) used.insert(symbol);
+  };
+  for (const ProgramInput& input : program.inputs) {
+    std::for_each(input.shape.begin(), input.shape.end(), note);
+  }
+  for (const Node& node : program.nodes) {
+    for (const NamedArgument& arg : node.args) {
+      if (const auto* dims = std::get_if<std::vector<Dim>>(&arg.value)) {
+        std::for_each(dims->begin(), dims->end(), note);
+      }
+    }
+  }
+  std::erase_if(program.symbols, [&](const auto& symbol) { return !used.contains(symbol.first); });
 }
 
 }  // namespace
@@ -397,6 +416,8 @@ Case GraphDraw::take() {
   std::vector<std::size_t> kept;
   c.program = without_unused_inputs(c.program, kept);
   for (const std::size_t i : kept) c.inputs.push_back(state_.inputs[i]);
+  c.cotangents.resize(c.program.outputs.size());
+  drop_unused_symbols(c.program);
   if (c.program.outputs.empty()) throw Error("the program has no output");
   return c;
 }
