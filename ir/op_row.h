@@ -29,6 +29,9 @@ struct Numerics {
   bool extern_kernel = false;
   // Half types may be accumulated in the half type itself (ATen's embedding backward on a CPU).
   bool narrow_accumulator = false;
+  // Eager rounds Python numbers to the nominal dtype of the tensor beside them (remainder); others
+  // hold them in opmath.
+  bool rounds_numbers = false;
   // A view: shares storage, rounds nothing.
   bool is_view = false;
 };

@@ -104,16 +104,20 @@ inline T widen(double x) {
   }
 }
 
-// A number that the system holds rounded to its opmath type: a Python scalar, a coefficient.
+// A number that the system holds rounded: a coefficient to its opmath type, a Python number perhaps
+// to the nominal dtype of a tensor beside it (`unit`).
 template <class T>
-inline T constant(double x) {
+inline T constant(double x, double unit) {
   if constexpr (kIsRunning<T>) {
-    const double unit = ErrorModel::current().unit;
     const bool exact = !std::isfinite(x) || internal::representable(x, unit);
     return T{decltype(T::v)(x), exact ? 0 : unit * std::fabs(x), 0};
   } else {
     return x;
   }
+}
+template <class T>
+inline T constant(double x) {
+  return constant<T>(x, ErrorModel::current().unit);
 }
 
 inline double narrow(double x) { return x; }

@@ -27,8 +27,13 @@ class Kernel {
   const Tensor<T>& in(std::string_view arg) const;
   const std::vector<Tensor<T>>& list(std::string_view arg) const;  // None entries: default tensors
   bool has(std::string_view arg) const { return call_.given(arg); }
-  // A Scalar, float or int argument as the system holds it: rounded to opmath.
-  T number(std::string_view arg) const { return constant<T>(call_.scalar(arg).as_double()); }
+  // A Scalar, float or int argument as the system holds it, rounded.
+  T number(std::string_view arg) const { return number(call_.scalar(arg)); }
+  T number(const Scalar& scalar) const {
+    const double x = scalar.as_double();
+    const double seen = rounds_numbers_ ? round_to(number_dtype_, x) : x;
+    return constant<T>(seen, ErrorModel::current().scalar_unit);
+  }
 
   // Results, allocated contiguous with the types that the row's rule inferred. A view kernel
   // assigns a view of an operand instead; an in-place kernel writes into its operand and assigns
@@ -38,6 +43,10 @@ class Kernel {
 
   // Set by the interpreter.
   void bind(std::string_view arg, std::vector<Tensor<T>> tensors);
+  void round_numbers_to(DType dtype) {
+    rounds_numbers_ = true;
+    number_dtype_ = dtype;
+  }
 
  private:
   struct Binding {
@@ -47,6 +56,8 @@ class Kernel {
   const Call& call_;
   std::vector<Binding> bindings_;
   std::vector<Tensor<T>> outputs_;
+  bool rounds_numbers_ = false;
+  DType number_dtype_ = DType::kFloat32;
 };
 
 struct OpKernels {

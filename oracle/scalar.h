@@ -40,6 +40,7 @@ struct ErrorModel {
   double unit = 0;  // unit roundoff of the opmath type
   ErrorMode mode = ErrorMode::kBound;
   double function_ulps = 0;  // of the row, for the functions inside
+  double scalar_unit = 0;    // roundoff of the type in which Python numbers may be seen
   // Range of the opmath type; the defaults switch these checks off.
   double max_finite = std::numeric_limits<double>::infinity();
   double min_normal = 0;
