@@ -11,7 +11,9 @@
   FAMILY(view)                   \
   FAMILY(rearrange)              \
   FAMILY(unary)                  \
-  FAMILY(numeric)
+  FAMILY(numeric)                \
+  FAMILY(activation)             \
+  FAMILY(activation_backward)
 
 namespace ulpfuzz {
 
