@@ -150,10 +150,14 @@ class Filler {
   std::uint64_t seed_;
 };
 
+std::int64_t number_count(DType dtype, const Shape& shape) {
+  return element_count(shape) * (is_complex(dtype) ? 2 : 1);
+}
+
 }  // namespace
 
 Elements generate(const Fill& fill, DType dtype, const Shape& shape, std::uint64_t salt) {
-  const std::int64_t count = element_count(shape) * (is_complex(dtype) ? 2 : 1);
+  const std::int64_t count = number_count(dtype, shape);
   const Filler filler(fill, dtype, count, salt);
   Elements elements;
   if (is_integral(dtype)) {
@@ -164,6 +168,10 @@ Elements generate(const Fill& fill, DType dtype, const Shape& shape, std::uint64
     for (std::int64_t i = 0; i < count; ++i) elements.reals.push_back(filler.real(i));
   }
   return elements;
+}
+
+void check_fill(const Fill& fill, DType dtype, const Shape& shape) {
+  const Filler filler(fill, dtype, number_count(dtype, shape), 0);
 }
 
 }  // namespace ulpfuzz

@@ -73,4 +73,7 @@ struct Elements {
 // dtype and shape (no values to choose from, a wrong number of literals, an empty range).
 Elements generate(const Fill& fill, DType dtype, const Shape& shape, std::uint64_t salt = 0);
 
+// The checks of generate() alone.
+void check_fill(const Fill& fill, DType dtype, const Shape& shape);
+
 }  // namespace ulpfuzz
