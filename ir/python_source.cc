@@ -152,11 +152,21 @@ class PythonPrinter {
       text += python.substr(at, open - at);
       const std::string arg(python.substr(open + 1, close - open - 1));
       const bool subscript = !text.empty() && text.back() == '[';
-      text += subscript ? subscripts(op, node, arg) : bracketed(argument(op, node, arg), text);
+      if (!drop_keyword(node, arg, text)) {
+        text += subscript ? subscripts(op, node, arg) : bracketed(argument(op, node, arg), text);
+      }
       at = close + 1;
     }
     text += python.substr(std::min(at, python.size()));
     return text;
+  }
+
+  // ", value={value}" is left out when the node leaves the argument out.
+  static bool drop_keyword(const Node& node, const std::string& arg, std::string& text) {
+    const std::string keyword = ", " + arg + "=";
+    if (node.find(arg) != nullptr || !text.ends_with(keyword)) return false;
+    text.resize(text.size() - keyword.size());
+    return true;
   }
 
   // A negative number as an operand of an operator stands in parentheses.
@@ -167,8 +177,25 @@ class PythonPrinter {
     return literal[0] == '-' && !delimited ? "(" + literal + ")" : literal;
   }
 
-  // Inside x[...]: a list of tensors without brackets, None as ":".
+  // The call's dim, start, end and step as Python writes them: ":, 1:4", or "..., ::2, :".
+  std::string slice(const Op& op, const Node& node) const {
+    const auto number = [&](const std::string& arg) {
+      const std::string text = argument(op, node, arg);
+      return text == "None" ? "" : text;
+    };
+    std::string text = number("start") + ":" + number("end");
+    if (number("step") != "1") text += ":" + number("step");
+    const int dim = std::stoi(number("dim"));
+    for (int i = 0; i < dim; ++i) text = ":, " + text;
+    if (dim < 0) text = "..., " + text;
+    for (int i = -1; i > dim; --i) text += ", :";
+    return text;
+  }
+
+  // Inside x[...]: a list of tensors without brackets, None as ":"; "slice" stands for the range
+  // that a slice operator takes.
   std::string subscripts(const Op& op, const Node& node, const std::string& arg) const {
+    if (arg == "slice" && op.schema.find(arg) == nullptr) return slice(op, node);
     const Argument* given = node.find(arg);
     const auto* refs = given == nullptr ? nullptr : std::get_if<std::vector<Ref>>(given);
     if (refs == nullptr) return argument(op, node, arg);
@@ -180,12 +207,20 @@ class PythonPrinter {
   }
 
   std::string argument(const Op& op, const Node& node, const std::string& arg) const {
-    if (const Argument* given = node.find(arg)) return literal(*given);
     const SchemaArgument* declared = op.schema.find(arg);
-    if (declared == nullptr || !declared->default_value) {
-      throw Error(node.name, op.name() + " has no value for '" + arg + "'");
+    const Argument* value = node.find(arg);
+    if (value == nullptr && declared != nullptr && declared->default_value) {
+      value = &*declared->default_value;
     }
-    return literal(*declared->default_value);
+    if (value == nullptr) throw Error(node.name, op.name() + " has no value for '" + arg + "'");
+    const auto* number = std::get_if<Dim>(value);
+    return arg == "reduction" && number != nullptr ? reduction(*number) : literal(*value);
+  }
+
+  // at::Reduction as torch.nn.functional names it.
+  static std::string reduction(const Dim& number) {
+    if (number == Dim(0)) return "'none'";
+    return number == Dim(1) ? "'mean'" : "'sum'";
   }
 
   template <class Items, class Print>

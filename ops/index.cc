@@ -216,6 +216,11 @@ std::vector<TensorType> infer_embedding(const Call& call) {
   const TensorType& weight = call.tensor("weight");
   if (weight.shape.size() != 2) call.fail("weight must have two dimensions");
   if (call.boolean("sparse")) call.fail("sparse gradients are not supported");
+  const std::int64_t padding = call.integer("padding_idx");
+  if (padding >= weight.shape[0]) call.fail("padding_idx is out of range");
+  if (padding < 0 && call.node().find("padding_idx") != nullptr) {
+    call.fail("padding_idx must not be negative; leave it out for none");
+  }
   Shape shape = call.tensor("indices").shape;
   shape.push_back(weight.shape[1]);
   return {{weight.dtype, shape}};

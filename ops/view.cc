@@ -480,7 +480,7 @@ const OpRow kRows[] = {
      .numerics = kView},
     {.schema = "aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, "
                "SymInt? end=None, SymInt step=1) -> Tensor(a)",
-     .python = "slice",
+     .python = "{self}[{slice}]",
      .infer = infer_view<slice_layout>,
      .kernels = &kKernels<ViewKernel<slice_layout>>,
      .derivative = derive_slice,
