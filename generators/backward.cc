@@ -1,9 +1,11 @@
 #include "generators/backward.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <string>
 #include <string_view>
+
+#include "ir/alias.h"
 
 namespace ulpfuzz {
 namespace {
@@ -36,18 +38,19 @@ bool saves_no_result(std::string_view op) {
 class Paths {
  public:
   Paths(const Program& program, const OpTable& table, const Types& types)
-      : program_(program), table_(table), types_(types) {
-    for (const Node& node : program_.nodes) note_writes(node);
+      : program_(program), table_(table), types_(types), aliases_(program, table) {
+    for (const Node& node : program_.nodes) {
+      if (const Ref* ref = aliases_.written(node)) written_.insert(aliases_.origin(*ref));
+    }
   }
 
-  bool is_written(const Ref& ref) const { return written_.contains(tensor(ref)); }
+  bool is_written(const Ref& ref) const { return written_.contains(aliases_.origin(ref)); }
 
   // No tensor is written that an earlier node may have saved for its gradient.
   bool writes_are_safe() const {
     for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
-      for (const Ref& ref : written_by(program_.nodes[i])) {
-        if (!may_write(tensor(ref), i)) return false;
-      }
+      const Ref* ref = aliases_.written(program_.nodes[i]);
+      if (ref != nullptr && !may_write(tensor(*ref), i)) return false;
     }
     return true;
   }
@@ -84,30 +87,11 @@ class Paths {
     return required;
   }
 
-  // The tensor that a name stands for: the result of an in-place call is its operand.
-  Ref tensor(const Ref& ref) const {
-    const auto at = same_.find(ref);
-    return at == same_.end() ? ref : at->second;
-  }
+  // What a name stands for here: values in a storage that is written count as one, since a write
+  // through one of them is seen by all.
+  Ref tensor(const Ref& ref) const { return is_written(ref) ? aliases_.origin(ref) : ref; }
 
  private:
-  std::vector<Ref> written_by(const Node& node) const {
-    std::vector<Ref> refs;
-    for (const SchemaArgument& slot : table_.at(node.op).schema.args) {
-      const Argument* arg = slot.writes ? node.find(slot.name) : nullptr;
-      if (arg == nullptr) continue;
-      if (const auto* ref = std::get_if<Ref>(arg)) refs.push_back(*ref);
-    }
-    return refs;
-  }
-
-  void note_writes(const Node& node) {
-    for (const Ref& ref : written_by(node)) {
-      written_.insert(tensor(ref));
-      same_[{node.name, 0}] = tensor(ref);
-    }
-  }
-
   bool may_write(const Ref& target, std::size_t at) const {
     for (std::size_t i = 0; i < at; ++i) {
       const Node& node = program_.nodes[i];
@@ -122,15 +106,9 @@ class Paths {
 
   // An in-place operator's gradient is that of the operator it stands for.
   bool is_differentiable(const Node& node) const {
-    const Op& op = table_.at(node.op);
-    if (op.row->derivative != nullptr || !op.schema.mutates()) {
-      return op.row->derivative != nullptr;
-    }
-    std::string name = node.op;
-    const std::size_t underscore = name.find("_.");
-    if (underscore == std::string::npos) return false;
-    const Op* functional = table_.find(name.erase(underscore, 1));
-    return functional != nullptr && functional->row->derivative != nullptr;
+    const std::string functional = out_of_place(node.op);
+    const Op* op = functional.empty() ? nullptr : table_.find(functional);
+    return (op != nullptr ? op : &table_.at(node.op))->row->derivative != nullptr;
   }
 
   bool any_output(const Node& node, const std::set<Ref>& reached) const {
@@ -143,8 +121,8 @@ class Paths {
   const Program& program_;
   const OpTable& table_;
   const Types& types_;
-  std::map<Ref, Ref> same_;
-  std::set<Ref> written_;
+  Aliases aliases_;
+  std::set<Ref> written_;  // first values of the storages that are written
 };
 
 Cotangent draw_cotangent(Random& random, const TensorType& type) {

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "generators/layout.h"
+#include "ir/alias.h"
+#include "ir/inverse_view.h"
 #include "ir/rewrite.h"
 
 namespace ulpfuzz {
@@ -98,6 +100,7 @@ GraphDraw::GraphDraw(Random random, const OpTable& table, const Profile& profile
   max_elements_ =
       large ? std::max<std::int64_t>(profile.max_elements, 65536) : profile.max_elements;
   main_dtype_ = random_floating(random_);
+  write_views_ = random_.chance(0.4);
 
   const std::int64_t count = random_.integer(2, 4);
   while (static_cast<std::int64_t>(sizes_.size()) < count) {
@@ -151,20 +154,13 @@ GraphDraw::Value* GraphDraw::find(const Ref& ref) {
   return nullptr;
 }
 
-bool GraphDraw::is_fresh(const Value& value) const {
-  const Storage& storage = state_.storages[static_cast<std::size_t>(value.storage)];
-  if (storage.viewed || storage.sparse) return false;
-  // After a write the new name stands for the tensor.
-  return &value == &*std::find_if(state_.values.rbegin(), state_.values.rend(),
-                                  [&](const Value& v) { return v.storage == value.storage; });
-}
-
 bool GraphDraw::fits(const Value& value, const Want& want) const {
   const TensorType& t = state_.types.of(value.ref);
   const int rank = static_cast<int>(t.shape.size());
   if (want.dtype ? t.dtype != *want.dtype : !wants(want.types, t.dtype)) return false;
   if (rank < want.min_rank || rank > want.max_rank) return false;
-  if (want.fresh && !is_fresh(value)) return false;
+  const bool unclear = state_.storages[static_cast<std::size_t>(value.storage)].unclear;
+  if (want.fresh && (unclear || !value.writable)) return false;
   return !want.also || want.also(t);
 }
 
@@ -296,7 +292,7 @@ Ref GraphDraw::new_tensor(DType dtype, const Shape& shape, bool may_expand) {
   if (random_.chance(profile_.layout_share)) {
     InputData& data = state_.inputs.back();
     draw_layout(random_, shape, may_expand, data);
-    state_.storages.back().sparse = !is_non_overlapping(shape, data.strides);
+    state_.values.back().writable = is_non_overlapping(shape, data.strides);
   }
   return ref;
 }
@@ -307,7 +303,7 @@ Ref GraphDraw::new_input(DType dtype, const Shape& shape, const Fill& fill) {
   for (const std::int64_t size : shape) input.shape.push_back(symbolic(size));
   const Ref ref{input.name, 0};
   state_.types.set(input.name, {TensorType{dtype, shape}});
-  state_.values.push_back({ref, static_cast<int>(state_.storages.size()), 0, true});
+  state_.values.push_back({ref, static_cast<int>(state_.storages.size()), 0, true, true});
   state_.storages.push_back({});
   state_.program.inputs.push_back(std::move(input));
   InputData data;
@@ -362,41 +358,53 @@ bool GraphDraw::call(std::vector<NamedArgument> args) {
   for (const TensorType& t : results) {
     if (element_count(t.shape) > max_elements_) return false;
   }
+  if (reads_what_it_writes(node)) return false;
   add_results(node, results);
   return true;
 }
 
-// Notes who was read, who was written, and whose storage the results share.
+// x.add_(x[0]) and the like: what is read depends on the order of elements.
+bool GraphDraw::reads_what_it_writes(const Node& node) {
+  for (const SchemaArgument& slot : op_->schema.args) {
+    const Argument* arg = slot.writes ? node.find(slot.name) : nullptr;
+    const auto* written = arg == nullptr ? nullptr : std::get_if<Ref>(arg);
+    if (written == nullptr) continue;
+    for (const Ref& ref : operands(node)) {
+      if (ref != *written && find(ref)->storage == find(*written)->storage) return true;
+    }
+  }
+  return false;
+}
+
+// A result of `node` as a value: with a storage of its own, or in that of an operand.
+GraphDraw::Value GraphDraw::alias_or_new(const Node& node, const Ref& ref) {
+  Value value;
+  value.ref = ref;
+  const auto source = Aliases(state_.program, table_).source(ref);
+  if (!source) {
+    value.storage = static_cast<int>(state_.storages.size());
+    state_.storages.push_back({});
+    return value;
+  }
+  const Value& base = *find(source->value);
+  value.storage = base.storage;
+  value.writable = base.writable;
+  if (source->how == Aliases::How::kMaybe) {
+    state_.storages[static_cast<std::size_t>(value.storage)].unclear = true;
+  } else if (source->how == Aliases::How::kView) {
+    const bool expanded = element_count(type(ref).shape) > element_count(type(base.ref).shape);
+    value.writable &= write_views_ && !expanded && !inverse_view(node.op, table_).empty();
+  }
+  return value;
+}
+
 void GraphDraw::add_results(const Node& node, const std::vector<TensorType>& results) {
-  const Schema& schema = op_->schema;
-  std::map<std::string, int> storage_of;  // alias name in the schema -> storage
-  for (const SchemaArgument& slot : schema.args) {
-    const Argument* arg = node.find(slot.name);
-    if (slot.alias.empty() || arg == nullptr) continue;
-    if (const auto* ref = std::get_if<Ref>(arg)) {
-      const int storage = find(*ref)->storage;
-      storage_of[slot.alias] = storage;
-      Storage& s = state_.storages[static_cast<std::size_t>(storage)];
-      (slot.writes ? s.written : s.viewed) = true;
-    }
-  }
   for (const Ref& ref : operands(node)) ++find(ref)->uses;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    Value value;
-    value.ref = {node.name, static_cast<int>(i)};
-    const std::string alias =
-        schema.returns.empty() ? "" : schema.returns[std::min(i, schema.returns.size() - 1)].alias;
-    const auto shared = storage_of.find(alias.substr(0, alias.find('!')));
-    if (shared != storage_of.end()) {
-      value.storage = shared->second;
-    } else {
-      value.storage = static_cast<int>(state_.storages.size());
-      state_.storages.push_back({});
-    }
-    state_.values.push_back(std::move(value));
-  }
   state_.types.set(node.name, results);
   state_.program.nodes.push_back(node);
+  for (int i = 0; i < static_cast<int>(results.size()); ++i) {
+    state_.values.push_back(alias_or_new(node, {node.name, i}));
+  }
 }
 
 // All results that nobody reads, so that nothing is dead; sometimes an intermediate too.

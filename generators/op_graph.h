@@ -59,11 +59,10 @@ class GraphDraw : public Draw {
     int storage = 0;  // index in storages; views share their operand's
     int uses = 0;
     bool input = false;
+    bool writable = true;  // a write has one meaning (ir/verify.h)
   };
   struct Storage {
-    bool viewed = false;  // some value may be a view of another
-    bool sparse = false;  // an input whose elements may share places in memory
-    bool written = false;
+    bool unclear = false;  // some value may lie in it or may be a copy: reshape, contiguous
   };
   struct State {
     Program program;
@@ -74,7 +73,6 @@ class GraphDraw : public Draw {
   };
 
   bool fits(const Value& value, const Want& want) const;
-  bool is_fresh(const Value& value) const;
   Ref pick_value(const std::vector<std::size_t>& candidates);
   DType wanted_dtype(const Want& want);
   std::int64_t size();
@@ -82,6 +80,8 @@ class GraphDraw : public Draw {
   Dim symbolic(std::int64_t size) const;
   Ref new_tensor(DType dtype, const Shape& shape, bool may_expand);
   Value* find(const Ref& ref);
+  bool reads_what_it_writes(const Node& node);
+  Value alias_or_new(const Node& node, const Ref& ref);
   void add_results(const Node& node, const std::vector<TensorType>& results);
   std::vector<Ref> choose_outputs();
 
@@ -91,6 +91,7 @@ class GraphDraw : public Draw {
   ValueTaste taste_;
   std::int64_t max_elements_;
   DType main_dtype_;
+  bool write_views_;                 // in-place operators may write through views too
   std::vector<std::int64_t> sizes_;  // s0, s1, ...
   State state_;
   const Op* op_ = nullptr;
