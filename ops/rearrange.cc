@@ -8,12 +8,26 @@
 namespace ulpfuzz {
 namespace {
 
-// The operand's elements, in order, in the shape of the result.
-struct ReshapeKernel {
+// A copy of the operand's elements, in order, in the shape of the result.
+struct CloneKernel {
   template <class T>
   static void run(Kernel<T>& k) {
     const Tensor<T>& self = k.in("self");
     k.out().view(self.shape(), contiguous_strides(self.shape()), k.out().offset()).assign(self);
+  }
+};
+
+// The operand's elements, in order, in the shape of the result: its storage where they lie so.
+struct ReshapeKernel {
+  template <class T>
+  static void run(Kernel<T>& k) {
+    const Tensor<T>& self = k.in("self");
+    const Shape& shape = k.out().shape();
+    if (self.is_contiguous()) {
+      k.out() = self.view(shape, contiguous_strides(shape), self.offset());
+    } else {
+      CloneKernel::run(k);
+    }
   }
 };
 
@@ -428,7 +442,7 @@ const OpRow kRows[] = {
     {.schema = "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
      .python = "torch.clone",
      .infer = infer_as_self,
-     .kernels = &kKernels<ReshapeKernel>,
+     .kernels = &kKernels<CloneKernel>,
      .derivative = derive_same,
      .draw = draw_self,
      .weight = 0.7},
