@@ -13,7 +13,10 @@
   FAMILY(unary)                  \
   FAMILY(numeric)                \
   FAMILY(activation)             \
-  FAMILY(activation_backward)
+  FAMILY(activation_backward)    \
+  FAMILY(arithmetic)             \
+  FAMILY(division)               \
+  FAMILY(power)
 
 namespace ulpfuzz {
 

@@ -20,6 +20,8 @@ Expr gradient(Backward& b, int index) { return {&b, b.gradient(index)}; }
 
 void give(Backward& b, std::string_view arg, const Expr& value) { b.contribute(arg, value.ref); }
 
+bool wanted(Backward& b, std::string_view arg) { return b.call().is_tensor(arg) && b.needs(arg); }
+
 Expr emit(Backward& b, const std::string& op, std::vector<NamedArgument> args) {
   return {&b, b.emit(op, std::move(args))};
 }
@@ -27,6 +29,13 @@ Expr emit(Backward& b, const std::string& op, std::vector<NamedArgument> args) {
 Argument operand(Backward& b, std::string_view arg) {
   if (b.call().is_tensor(arg)) return b.input(arg);
   return b.call().scalar(arg);
+}
+
+Expr quotient(Backward& b, const std::string& rounding_mode) {
+  std::vector<NamedArgument> args{{"self", operand(b, "self")}, {"other", operand(b, "other")}};
+  if (rounding_mode.empty()) return emit(b, "aten.div.Tensor", std::move(args));
+  args.push_back({"rounding_mode", rounding_mode});
+  return emit(b, "aten.div.Tensor_mode", std::move(args));
 }
 
 Expr operator+(const Expr& a, const Expr& b) { return binary(a, "aten.add.Tensor", b.ref); }
@@ -63,7 +72,7 @@ Expr masked_fill(const Expr& x, const Expr& mask, double value) {
 
 Expr cast(const Expr& x, DType dtype) {
   if (x.type().dtype == dtype) return x;
-  return emit(*x.builder, "aten.to.dtype", {{"self", x.ref}, {"dtype", dtype}});
+  return emit(*x.builder, "aten._to_copy.default", {{"self", x.ref}, {"dtype", dtype}});
 }
 
 Expr zeros_like(const Expr& x) { return unary("zeros_like", x); }

@@ -29,11 +29,17 @@ Expr output(Backward& b, int index = 0);        // a forward result
 Expr gradient(Backward& b, int index = 0);      // of a forward result
 void give(Backward& b, std::string_view arg, const Expr& value);  // adds to its gradient
 
+// A gradient is wanted for this operand, which is a tensor.
+bool wanted(Backward& b, std::string_view arg);
+
 // One call of any operator, arguments by schema name.
 Expr emit(Backward& b, const std::string& op, std::vector<NamedArgument> args);
 
 // An operand as the forward call has it: a tensor or a Python number.
 Argument operand(Backward& b, std::string_view arg);
+
+// self / other of the forward call, either of which may be a number; rounded when a mode is given.
+Expr quotient(Backward& b, const std::string& rounding_mode = "");
 
 // Broadcasting arithmetic, with Python numbers where a double is given.
 Expr operator+(const Expr& a, const Expr& b);
