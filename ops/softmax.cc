@@ -4,6 +4,7 @@
 #include "ops/families.h"
 #include "ops/gradients.h"
 #include "ops/infer.h"
+#include "oracle/kernel.h"
 #include "oracle/loops.h"
 
 // Softmax and its logarithm. A `dtype` argument converts first, as ATen does.
