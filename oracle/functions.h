@@ -13,10 +13,28 @@ namespace internal {
 
 inline constexpr double kFirstOrder = 0.05;  // of scale
 
+// What functions may be off by, in units: an ulp is up to two of them. The expected size stays
+// smaller, as an implementation's largest error is rarely met.
+inline double function_units() {
+  const ErrorModel& model = ErrorModel::current();
+  const double units = model.mode == ErrorMode::kBound ? 2 : 1;
+  return std::max(1.0, units * model.function_ulps);
+}
+
+// Both NaN, or the same infinity.
+template <class B>
+bool same(const B& v, double other) {
+  return base::is_nan(v) ? std::isnan(other) : base::narrow(v) == other;
+}
+
 template <class B, class F>
 Running<B> function(const Running<B>& x, const B& v, double slope, double scale, F&& at) {
-  if (!is_finite(v)) return nonfinite(v, x);
-  const double ulps = std::max(1.0, ErrorModel::current().function_ulps);
+  if (!is_finite(v)) {
+    const bool decided = x.e == 0 || (finite(x.e) && same(v, at(base::narrow(x.v) - x.e)) &&
+                                      same(v, at(base::narrow(x.v) + x.e)));
+    return {v, decided ? 0 : kInfinity, x.marks};
+  }
+  const double ulps = function_units();
   if (x.e == 0) return rounded(v, 0, x.marks, ulps, false);
   if (base::is_inf(x.v)) return {v, finite(x.e) ? 0 : kInfinity, x.marks};
   double e = std::fabs(slope) * x.e;
@@ -29,9 +47,10 @@ Running<B> function(const Running<B>& x, const B& v, double slope, double scale,
   return rounded(v, finite(e) ? e : kInfinity, x.marks, ulps, false);
 }
 
-// The same where |f| <= bound whatever the operand is.
+// The same where |f| <= bound for every finite operand.
 template <class B>
-Running<B> at_most(Running<B> f, double bound) {
+Running<B> at_most(const Running<B>& x, Running<B> f, double bound) {
+  if (!finite(x.e)) return f;
   const double farthest = bound + std::fabs(base::narrow(f.v));
   if (f.e > farthest) f.e = farthest;
   return f;
@@ -78,17 +97,25 @@ template <class B>
 Running<B> sin(const Running<B>& x) {
   const auto at = [](double y) { return std::sin(y); };
   return internal::at_most(
-      internal::function(x, base::sin(x.v), std::cos(base::narrow(x.v)) + x.e, 1e9, at), 1);
+      x, internal::function(x, base::sin(x.v), std::cos(base::narrow(x.v)) + x.e, 1e9, at), 1);
 }
 template <class B>
 Running<B> cos(const Running<B>& x) {
   const auto at = [](double y) { return std::cos(y); };
   return internal::at_most(
+      x,
       internal::function(x, base::cos(x.v), std::fabs(std::sin(base::narrow(x.v))) + x.e, 1e9, at),
       1);
 }
 
 namespace internal {
+// Implementations are accurate against 1, not relative to the function, around its zeros.
+template <class B>
+Running<B> roughly(Running<B> f) {
+  const ErrorModel& model = ErrorModel::current();
+  if (is_finite(f.v)) f.e = add_errors(f.e, function_units() * model.unit, model);
+  return f;
+}
 // A function with poles: infinite error when one is within reach.
 template <class B, class F>
 Running<B> with_pole(const Running<B>& x, const B& v, double slope, double distance, F&& at) {
@@ -114,15 +141,17 @@ template <class B>
 Running<B> lgamma(const Running<B>& x) {
   const double v = base::narrow(x.v);
   const double slope = x.e > 0 ? base::digamma(v) : 0;
-  return internal::with_pole(x, base::lgamma(x.v), slope, internal::pole_distance(v),
-                             [](double at) { return base::lgamma(at); });
+  return internal::roughly(internal::with_pole(x, base::lgamma(x.v), slope,
+                                               internal::pole_distance(v),
+                                               [](double at) { return base::lgamma(at); }));
 }
 template <class B>
 Running<B> digamma(const Running<B>& x) {
   const double v = base::narrow(x.v);
   const double slope = x.e > 0 ? base::trigamma(v) : 0;
-  return internal::with_pole(x, base::digamma(x.v), slope, internal::pole_distance(v),
-                             [](double at) { return base::digamma(at); });
+  return internal::roughly(internal::with_pole(x, base::digamma(x.v), slope,
+                                               internal::pole_distance(v),
+                                               [](double at) { return base::digamma(at); }));
 }
 template <class B>
 Running<B> trigamma(const Running<B>& x) {
@@ -148,7 +177,7 @@ Running<B> sigmoid(const Running<B>& x) {
   Running<B> r = internal::function(x, f, y * (1 - y), 1, at);
   // The sum 1 + exp(-x) and the quotient are rounded too.
   r.e = internal::add_errors(r.e, 2 * ErrorModel::current().unit * y, ErrorModel::current());
-  return internal::at_most(r, 1);
+  return internal::at_most(x, r, 1);
 }
 
 inline double pow(double x, double y) { return std::pow(x, y); }
@@ -158,10 +187,18 @@ Running<B> pow(const Running<B>& x, const Running<B>& y) {
   if (y.v == 0 && y.e == 0) return {f, 0, y.marks};  // 1, whatever x is
   const auto marks = static_cast<std::uint8_t>(x.marks | y.marks);
   if (!internal::is_finite(f)) {
-    // A pole at 0, or an overflow that another base or exponent within error might not have.
-    return {f, x.e == 0 && y.e == 0 ? 0 : internal::nonfinite(f, x, y).e, marks};
+    // NaN^0 and 1^NaN are 1.
+    bool decided = (y.e == 0 || internal::size_of(y) > y.e) &&
+                   (x.e == 0 || std::fabs(base::narrow(x.v) - 1) > x.e);
+    decided = decided && internal::finite(x.e) && internal::finite(y.e);
+    for (const double p : {base::narrow(x.v) - x.e, base::narrow(x.v) + x.e}) {
+      for (const double q : {base::narrow(y.v) - y.e, base::narrow(y.v), base::narrow(y.v) + y.e}) {
+        decided = decided && internal::same(f, std::pow(p, q));
+      }
+    }
+    return {f, decided || (x.e == 0 && y.e == 0) ? 0 : internal::kInfinity, marks};
   }
-  const double ulps = std::max(1.0, ErrorModel::current().function_ulps);
+  const double ulps = internal::function_units();
   if (x.e == 0 && y.e == 0) {
     // Squares and the like of exact numbers are products.
     const bool whole = y.v == base::trunc(y.v) && y.v > 0 && y.v <= 4;
@@ -214,7 +251,7 @@ Running<B> atan2(const Running<B>& y, const Running<B>& x) {
     }
     if (std::isnan(e)) e = 6.283185307179587;
   }
-  const double ulps = std::max(1.0, ErrorModel::current().function_ulps);
+  const double ulps = internal::function_units();
   return internal::rounded(f, e, marks, ulps, false);
 }
 
@@ -280,7 +317,8 @@ Running<B> fmod(const Running<B>& x, const Running<B>& y) {
   const double quotient = std::fabs(base::narrow(B((x.v - v) / y.v)));
   const double size = std::fabs(base::narrow(v)), period = internal::size_of(y);
   double e = x.e + quotient * y.e;
-  if (!(size > e || (internal::size_of(x) + x.e < period)) || !(period - size > e)) {
+  // Near a multiple of y: below the next one, or above the one that was taken off (no step at 0).
+  if (!(period - size > e + y.e) || (quotient > 0 && !(size > e))) {
     marks |= kNearTie;
     e += period;
   }
