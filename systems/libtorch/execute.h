@@ -1,0 +1,25 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <vector>
+
+#include "ir/case.h"
+#include "ir/run.h"
+
+namespace ulpfuzz::libtorch {
+
+// The tensors of one execution.
+struct Outcome {
+  std::vector<at::Tensor> inputs;
+  std::vector<at::Tensor> outputs;
+  std::vector<at::Tensor> gradients;  // one for each wrt, undefined for None; empty with grad off
+};
+
+// Runs the case's program eagerly, and autograd after it, on one input set (PROTOCOL.md,
+// "Executions"). The environment is in force already (switches.h). `enter` is called before the
+// forward and the backward pass. Throws what the operators throw.
+Outcome execute(const Case& c, std::uint64_t input_set, const std::function<void(Stage)>& enter);
+
+}  // namespace ulpfuzz::libtorch

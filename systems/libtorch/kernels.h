@@ -1,0 +1,26 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/run.h"
+
+namespace ulpfuzz::libtorch {
+
+// Collects, while it lives, the operators of interest that run anywhere in the process (attention,
+// and the matrix products of its math path), by what the dispatcher reports to profilers. One at a
+// time.
+class KernelWatch {
+ public:
+  KernelWatch();
+  ~KernelWatch();
+  KernelWatch(const KernelWatch&) = delete;
+  KernelWatch& operator=(const KernelWatch&) = delete;
+
+  void phase(const std::string& name);      // of what runs from now on
+  std::vector<KernelRecord> found() const;  // by name and phase; `outputs` of the first call
+};
+
+}  // namespace ulpfuzz::libtorch
