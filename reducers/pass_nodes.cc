@@ -17,7 +17,7 @@ constexpr std::int64_t kMostLiterals = 4096;  // elements written out at most
 // input that holds the same numbers.
 class Values {
  public:
-  Values(const Case& c, const OpTable& table, const Types& types) {
+  Values(const Case& c, const OpTable& table, const Types& types) : types_(types) {
     Case all = c;
     all.wrt.clear();
     all.program.outputs.clear();
@@ -39,108 +39,179 @@ class Values {
     }
   }
 
-  // Fills to try for a value: simple ones first.
-  std::vector<Fill> fills(const Ref& value, const TensorType& type) const {
-    std::vector<Fill> result;
-    Fill simple;
-    if (is_integral(type.dtype)) {
-      simple.kind = Fill::Kind::kInteger;
-      simple.low = 0;
-      simple.high = 1;
-    }
-    result.push_back(simple);
+  const TensorType& type(const Ref& value) const { return types_.of(value); }
+
+  // A value's own numbers where they are known and few, else a bell curve.
+  Fill fill(const Ref& value, bool own) const {
     const auto it = index_.find(value);
-    if (it == index_.end() || is_complex(type.dtype)) return result;
+    if (!own || it == index_.end()) return simple(type(value).dtype);
     const ExactTensor& tensor = exact_.tensors[it->second];
     Fill literal;
     literal.kind = Fill::Kind::kLiteral;
     literal.integers = tensor.integers;
-    for (const double v : tensor.values) literal.values.push_back(round_to(type.dtype, v));
-    if (!literal.values.empty() || !literal.integers.empty()) result.push_back(std::move(literal));
-    return result;
+    const DType real = real_part(type(value).dtype);
+    for (const double v : tensor.values) literal.values.push_back(round_to(real, v));
+    const bool any = !literal.values.empty() || !literal.integers.empty();
+    return any ? literal : simple(type(value).dtype);
   }
 
  private:
+  static Fill simple(DType dtype) {
+    Fill fill;
+    if (is_integral(dtype)) {
+      fill.kind = Fill::Kind::kInteger;
+      fill.low = 0;
+      fill.high = 1;
+    }
+    return fill;
+  }
+
+  const Types& types_;
   Exact exact_;
   std::map<Ref, std::size_t> index_;
 };
 
-// Values defined before node `cut` that are used at or after it, or are outputs.
-std::set<Ref> crossing(const Program& program, std::size_t cut) {
-  std::set<std::string> before;
-  for (std::size_t i = 0; i < cut; ++i) before.insert(program.nodes[i].name);
-  std::set<Ref> values;
-  for (std::size_t i = cut; i < program.nodes.size(); ++i) {
-    for (const Ref& ref : operands(program.nodes[i])) {
-      if (before.count(ref.name) != 0) values.insert(ref);
+// One program's candidates: parts of it, each with what comes from elsewhere as an input.
+class NodeCandidates {
+ public:
+  NodeCandidates(const Case& c, const OpTable& table)
+      : case_(c), table_(table), types_(verify(c.program, table)), values_(c, table, types_) {
+    for (std::size_t i = 0; i < size(); ++i) position_[nodes()[i].name] = i;
+  }
+
+  std::vector<Case> all() {
+    for (const bool own : {true, false}) {
+      for (std::size_t width = 1; width < size(); width = next_width(width)) {
+        const std::size_t step = std::max<std::size_t>(1, width / 2);
+        for (std::size_t first = 0; first + width <= size(); first += step) {
+          keep(first, first + width, own);
+        }
+        for (std::size_t first = 0; first < size(); first += width) {
+          drop(first, std::min(size(), first + width), own);
+        }
+      }
+    }
+    for (const Node& node : nodes()) ancestors_only(node);
+    for (const Node& node : nodes()) bypass(node);
+    std::stable_sort(candidates_.begin(), candidates_.end(), [](const Case& a, const Case& b) {
+      return a.program.nodes.size() < b.program.nodes.size();
+    });
+    return std::move(candidates_);
+  }
+
+ private:
+  const std::vector<Node>& nodes() const { return case_.program.nodes; }
+  std::size_t size() const { return nodes().size(); }
+
+  // Single nodes, then sixteenths, eighths, quarters and halves of the program.
+  std::size_t next_width(std::size_t width) const {
+    return std::max(2 * width, width == 1 ? size() / 16 : width);
+  }
+
+  // Is the value made by a node in [first, last)?
+  bool made_in(const Ref& value, std::size_t first, std::size_t last) const {
+    const auto it = position_.find(value.name);
+    return it != position_.end() && first <= it->second && it->second < last;
+  }
+
+  void add(Case c) {
+    if (std::optional<Case> tidied = tidy(std::move(c), table_)) {
+      candidates_.push_back(std::move(*tidied));
     }
   }
-  for (const Ref& output : program.outputs) {
-    if (before.count(output.name) != 0) values.insert(output);
-  }
-  return values;
-}
 
-// The program from node `cut` on, what crosses the cut given as inputs.
-Case suffix(const Case& c, std::size_t cut, const Types& types, const Values& values,
-            bool literal) {
-  Case result = c;
-  for (const Ref& value : crossing(c.program, cut)) {
-    const TensorType& type = types.of(value);
-    const std::vector<Fill> fills = values.fills(value, type);
-    result = with_input(result, value, type, literal ? fills.back() : fills.front());
+  // The outputs that `keep_output` wants, then `more`.
+  template <class Keep>
+  Case with_some_outputs(const Keep& keep_output, const std::vector<Ref>& more) const {
+    std::vector<KeptOutput> kept;
+    for (std::size_t i = 0; i < case_.program.outputs.size(); ++i) {
+      const Ref& output = case_.program.outputs[i];
+      if (keep_output(output)) kept.push_back({output, static_cast<int>(i)});
+    }
+    for (const Ref& value : more) kept.push_back({value, -1});
+    return with_outputs(case_, kept, types_);
   }
-  return result;
-}
 
-// Uses of a node's first result see one of its operands of the same type instead.
-void bypass(const Case& c, const Node& node, const Types& types, std::vector<Case>& out) {
-  const Ref value{node.name, 0};
-  for (const Ref& operand : operands(node)) {
-    if (types.of(operand) != types.of(value)) continue;
-    Case candidate = c;
-    const auto rename = [&](const Ref& ref) { return ref == value ? operand : ref; };
-    for (Node& other : candidate.program.nodes) rename_operands(other, rename);
-    for (Ref& output : candidate.program.outputs) output = rename(output);
-    out.push_back(std::move(candidate));
+  // Values made outside [first, last) by nodes that the program's remaining nodes use.
+  Case with_inputs(Case c, bool own) const {
+    std::set<std::string> here;
+    for (const Node& node : c.program.nodes) here.insert(node.name);
+    std::set<Ref> missing;
+    for (const Node& node : c.program.nodes) {
+      for (const Ref& ref : operands(node)) {
+        if (position_.count(ref.name) != 0 && here.count(ref.name) == 0) missing.insert(ref);
+      }
+    }
+    for (const Ref& value : missing) {
+      c = with_input(c, value, values_.type(value), values_.fill(value, own));
+    }
+    return c;
   }
-}
+
+  // Nodes [first, last) alone; what leaves them becomes an output.
+  void keep(std::size_t first, std::size_t last, bool own) {
+    const auto inside = [&](const Ref& ref) { return made_in(ref, first, last); };
+    std::set<Ref> leaving;
+    for (std::size_t i = last; i < size(); ++i) {
+      for (const Ref& ref : operands(nodes()[i])) {
+        if (inside(ref)) leaving.insert(ref);
+      }
+    }
+    for (const Ref& output : case_.program.outputs) leaving.erase(output);
+    Case c = with_some_outputs(inside, {leaving.begin(), leaving.end()});
+    const auto begin = nodes().begin();
+    c.program.nodes.assign(begin + static_cast<std::ptrdiff_t>(first),
+                           begin + static_cast<std::ptrdiff_t>(last));
+    if (!c.program.outputs.empty()) add(with_inputs(std::move(c), own));
+  }
+
+  // The program without nodes [first, last); what they made becomes inputs.
+  void drop(std::size_t first, std::size_t last, bool own) {
+    const auto outside = [&](const Ref& ref) { return !made_in(ref, first, last); };
+    Case c = with_some_outputs(outside, {});
+    const auto begin = c.program.nodes.begin();
+    c.program.nodes.erase(begin + static_cast<std::ptrdiff_t>(first),
+                          begin + static_cast<std::ptrdiff_t>(last));
+    if (!c.program.outputs.empty()) add(with_inputs(std::move(c), own));
+  }
+
+  // One node's results as the only outputs: tidy() leaves what leads to them.
+  void ancestors_only(const Node& node) {
+    std::vector<Ref> results;
+    for (int i = 0; i < types_.outputs(node.name); ++i) results.push_back({node.name, i});
+    const auto of_node = [&](const Ref& ref) { return ref.name == node.name; };
+    for (const Ref& output : case_.program.outputs) {
+      std::erase(results, output);
+    }
+    add(with_some_outputs(of_node, results));
+  }
+
+  // Uses of a node's first result see one of its operands of the same type instead.
+  void bypass(const Node& node) {
+    const Ref value{node.name, 0};
+    for (const Ref& operand : operands(node)) {
+      if (types_.of(operand) != types_.of(value)) continue;
+      Case candidate = case_;
+      const auto rename = [&](const Ref& ref) { return ref == value ? operand : ref; };
+      for (Node& other : candidate.program.nodes) rename_operands(other, rename);
+      for (Ref& output : candidate.program.outputs) output = rename(output);
+      add(std::move(candidate));
+    }
+  }
+
+  const Case& case_;
+  const OpTable& table_;
+  const Types types_;
+  const Values values_;
+  std::map<std::string, std::size_t> position_;
+  std::vector<Case> candidates_;
+};
 
 }  // namespace
 
 std::vector<Case> node_candidates(const Case& c, const OpTable& table) {
   if (c.model) return {};
-  const Types types = verify(c.program, table);
-  const Values values(c, table, types);
-  std::vector<Case> raw;
-  const std::size_t n = c.program.nodes.size();
-  for (const bool literal : {false, true}) {
-    // Late cuts first: they remove most.
-    for (std::size_t step = n; step > 1; step = (step + 1) / 2) {
-      const std::size_t cut = n - (n + step - 1) / step;
-      if (cut > 0) raw.push_back(suffix(c, cut, types, values, literal));
-      if (step == 2) break;
-    }
-  }
-  for (const Node& node : c.program.nodes) bypass(c, node, types, raw);
-  for (std::size_t i = n; i-- > 0;) {
-    const Node& node = c.program.nodes[i];
-    if (types.outputs(node.name) != 1) continue;
-    const Ref value{node.name, 0};
-    for (const Fill& fill : values.fills(value, types.of(value))) {
-      raw.push_back(with_input(c, value, types.of(value), fill));
-    }
-  }
-  std::vector<Case> candidates;
-  for (Case& candidate : raw) {
-    if (std::optional<Case> tidied = tidy(std::move(candidate), table)) {
-      candidates.push_back(std::move(*tidied));
-    }
-  }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Case& a, const Case& b) {
-    return a.program.nodes.size() < b.program.nodes.size();
-  });
-  return candidates;
+  return NodeCandidates(c, table).all();
 }
 
 }  // namespace ulpfuzz

@@ -4,6 +4,7 @@
 #include "ir/error.h"
 #include "ir/verify.h"
 #include "reducers/edit.h"
+#include "reducers/elements.h"
 #include "reducers/passes.h"
 
 namespace ulpfuzz {
@@ -76,21 +77,82 @@ Case with_size(const Case& c, std::int64_t size, std::int64_t other) {
   return result;
 }
 
+// A range of a dimension that stays, with the very elements that are in it.
+struct Range {
+  std::int64_t first;
+  std::int64_t length;
+};
+
+std::vector<Range> parts_of(std::int64_t size) {
+  if (size < 2) return {};
+  const std::int64_t half = size / 2;
+  std::vector<Range> parts{{0, half}, {half, size - half}};
+  if (size > 2) {
+    parts.push_back({0, size - 1});
+    parts.push_back({1, size - 1});
+  }
+  return parts;
+}
+
+// `after` is `before` with dimensions made smaller: the inputs that changed keep their elements in
+// the range, as literals.
+void propose_part(const Case& before, Case after, Range range, const OpTable& table,
+                  std::vector<Case>& out) {
+  try {
+    follow(before, after, table);
+  } catch (const Error&) {
+    return;
+  }
+  for (std::size_t i = 0; i < after.inputs.size(); ++i) {
+    const Shape was = shape_of(before.program.inputs[i], before.program.symbols);
+    const Shape now = shape_of(after.program.inputs[i], after.program.symbols);
+    if (was == now) continue;
+    Box box{Shape(now.size(), 0), now};
+    for (std::size_t d = 0; d < now.size(); ++d) {
+      if (now[d] != was[d]) box.first[d] = range.first;
+    }
+    const auto part = literal_part(before.inputs[i].fill, before.program.inputs[i].dtype, was, box);
+    if (!part) return;
+    after.inputs[i].fill = *part;
+  }
+  if (std::optional<Case> tidied = tidy(std::move(after), table)) out.push_back(std::move(*tidied));
+}
+
+// Every dimension and size argument at most `limit`.
+Case with_limit(const Case& c, std::int64_t limit) {
+  Case result = c;
+  std::set<std::int64_t> sizes;
+  for (const ProgramInput& input : c.program.inputs) {
+    for (const Dim& dim : input.shape) sizes.insert(dim.constant);
+  }
+  for (const std::int64_t size : sizes) {
+    if (size > limit) result = with_size(result, size, limit);
+  }
+  return result;
+}
+
 // One leading dimension of size 1 less, in every input that has it.
 void drop_dimension(const Case& c, const OpTable& table, std::vector<Case>& out) {
+  Case everywhere = c;
   for (std::size_t i = 0; i < c.program.inputs.size(); ++i) {
     const std::vector<Dim>& shape = c.program.inputs[i].shape;
     if (shape.empty() || shape.front() != Dim(1)) continue;
-    Case candidate = c;
-    candidate.program.inputs[i].shape.erase(candidate.program.inputs[i].shape.begin());
-    Shape& strides = candidate.inputs[i].strides;
-    if (!strides.empty()) strides.erase(strides.begin());
-    for (std::optional<Cotangent>& cotangent : candidate.cotangents) {
-      if (cotangent) cotangent->strides.clear();
+    Case alone = c;
+    for (Case* candidate : {&alone, &everywhere}) {
+      std::vector<Dim>& dims = candidate->program.inputs[i].shape;
+      dims.erase(dims.begin());
+      Shape& strides = candidate->inputs[i].strides;
+      if (!strides.empty()) strides.erase(strides.begin());
+      for (std::optional<Cotangent>& cotangent : candidate->cotangents) {
+        if (cotangent) cotangent->strides.clear();
+      }
     }
-    if (std::optional<Case> tidied = tidy(std::move(candidate), table)) {
+    if (std::optional<Case> tidied = tidy(std::move(alone), table)) {
       out.push_back(std::move(*tidied));
     }
+  }
+  if (std::optional<Case> tidied = tidy(std::move(everywhere), table)) {
+    out.push_back(std::move(*tidied));
   }
 }
 
@@ -112,17 +174,29 @@ std::vector<Case> shape_candidates(const Case& c, const OpTable& table) {
   for (const ProgramInput& input : bound.program.inputs) {
     for (const Dim& dim : input.shape) sizes.insert(dim.constant);
   }
+  for (const std::int64_t limit : {1, 2, 3, 4, 8, 16, 32}) {
+    propose(bound, with_limit(bound, limit), table, candidates);
+  }
   for (const std::int64_t size : sizes) {
     for (const std::int64_t other : smaller_sizes(size)) {
       propose(bound, with_size(bound, size, other), table, candidates);
     }
+    for (const Range range : parts_of(size)) {
+      propose_part(bound, with_size(bound, size, range.length), range, table, candidates);
+    }
   }
   for (std::size_t i = 0; i < bound.program.inputs.size(); ++i) {
     for (std::size_t d = 0; d < bound.program.inputs[i].shape.size(); ++d) {
-      for (const std::int64_t other : smaller_sizes(bound.program.inputs[i].shape[d].constant)) {
+      const std::int64_t size = bound.program.inputs[i].shape[d].constant;
+      for (const std::int64_t other : smaller_sizes(size)) {
         Case candidate = bound;
         candidate.program.inputs[i].shape[d] = Dim(other);
         propose(bound, std::move(candidate), table, candidates);
+      }
+      for (const Range range : parts_of(size)) {
+        Case candidate = bound;
+        candidate.program.inputs[i].shape[d] = Dim(range.length);
+        propose_part(bound, std::move(candidate), range, table, candidates);
       }
     }
   }

@@ -8,15 +8,26 @@
 // The passes, one file each; listed in passes.cc in the order in which they are tried.
 namespace ulpfuzz {
 
-// Model configurations: every field towards its smallest value, alone and by halves.
+// Model configurations: every field towards its smallest value, alone and in pairs.
 std::vector<Case> config_candidates(const Case& c, const OpTable& table);
 // A model case becomes its program, so that nodes can be taken out.
 std::vector<Case> lowering_candidates(const Case& c, const OpTable& table);
 // Fewer outputs, fewer gradients; outputs moved towards the inputs.
 std::vector<Case> output_candidates(const Case& c, const OpTable& table);
-// Nodes: a prefix cut off and replaced by inputs, a node replaced by an input or by its operand.
+// Nodes: a part alone, a part left out, what leads to one node; what is missing becomes inputs.
 std::vector<Case> node_candidates(const Case& c, const OpTable& table);
-// Sizes: a symbol, or every dimension and argument of one size, towards 1.
+// Sizes: all at once, a symbol, or every dimension and argument of one size, towards 1; parts of
+// the elements as they are.
 std::vector<Case> shape_candidates(const Case& c, const OpTable& table);
+// Inputs and cotangents contiguous, at the start of a storage of their own.
+std::vector<Case> layout_candidates(const Case& c, const OpTable& table);
+// Arguments at their defaults.
+std::vector<Case> argument_candidates(const Case& c, const OpTable& table);
+// Switches of the environment at their defaults.
+std::vector<Case> environment_candidates(const Case& c, const OpTable& table);
+// Elements: plain rules, a single number, zeros and ones.
+std::vector<Case> value_candidates(const Case& c, const OpTable& table);
+// Short names in order.
+std::vector<Case> name_candidates(const Case& c, const OpTable& table);
 
 }  // namespace ulpfuzz

@@ -11,8 +11,10 @@
 
 namespace ulpfuzz {
 
-// Size of a case for the order in which smaller is better (shortlex): model layers and fields, then
-// nodes, inputs, elements, ranks, and at last the length of the canonical JSON.
+// Size of a case for the order in which smaller is better, by: is it a model; nodes; outputs and
+// gradients; inputs; elements; ranks; the model's configuration; layouts that are not contiguous;
+// arguments given; switches of the environment that are not at their default; plainness of the
+// fills; and at last the length of the canonical JSON.
 struct CaseSize {
   std::vector<std::int64_t> key;
   auto operator<=>(const CaseSize&) const = default;

@@ -1,10 +1,14 @@
-#include <limits>
+#include <cstdlib>
 
+#include "generators/family.h"
 #include "ir/case.h"
+#include "reducers/elements.h"
 #include "reducers/reducer.h"
 
 namespace ulpfuzz {
 namespace {
+
+std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 std::int64_t elements(const Program& program) {
   std::int64_t n = 0;
@@ -18,22 +22,62 @@ std::int64_t elements(const Program& program) {
 
 std::int64_t ranks(const Program& program) {
   std::int64_t n = 0;
-  for (const ProgramInput& input : program.inputs)
-    n += static_cast<std::int64_t>(input.shape.size());
+  for (const ProgramInput& input : program.inputs) n += count(input.shape.size());
   return n;
 }
 
-// Sizes of a model's configuration: numbers by magnitude, switches by 1.
+// How far a model's configuration is from its smallest values: numbers by distance, others by 1.
 std::int64_t config_weight(const ModelConfig& model) {
   std::int64_t n = 0;
-  for (const auto& [field, value] : model.fields) {
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) n += *integer;
-    if (const auto* flag = std::get_if<bool>(&value)) n += *flag ? 1 : 0;
+  for (const ConfigField& field : family(model.family).fields) {
+    const auto it = model.fields.find(std::string(field.name));
+    if (it == model.fields.end() || it->second == field.smallest) continue;
+    const auto* integer = std::get_if<std::int64_t>(&it->second);
+    const auto* least = std::get_if<std::int64_t>(&field.smallest);
+    n += integer != nullptr && least != nullptr ? std::abs(*integer - *least) : 1;
   }
   return n;
 }
 
-std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
+// Inputs and cotangents that do not simply lie one element after the other.
+std::int64_t layouts(const Case& c) {
+  std::int64_t n = 0;
+  for (const InputData& input : c.inputs) {
+    n += (input.strides.empty() ? 0 : 1) + (input.offset != 0 ? 1 : 0) + (input.alias >= 0 ? 1 : 0);
+  }
+  for (const auto& cotangent : c.cotangents) n += cotangent && !cotangent->strides.empty() ? 1 : 0;
+  return n;
+}
+
+// What is not as it is by default.
+std::int64_t departures(const Environment& e) {
+  const Environment plain;
+  const auto kernels = [](const std::optional<SdpaChoice>& choice) {
+    return choice ? 1 + count(choice->kernels.size()) + (choice->set_priority ? 1 : 0) : 0;
+  };
+  std::int64_t n = kernels(e.sdpa) + kernels(e.primed_by);
+  for (const bool departs :
+       {e.device != plain.device, e.threads != plain.threads, e.isa != plain.isa, e.dynamic,
+        !e.grad, !e.autocast.empty(), e.allow_tf32,
+        e.reduced_precision_reduction != plain.reduced_precision_reduction, e.flush_denormal,
+        e.deterministic, e.rng_seed != 0, e.warm_caches}) {
+    n += departs ? 1 : 0;
+  }
+  return n;
+}
+
+std::int64_t arguments(const Program& program) {
+  std::int64_t n = 0;
+  for (const Node& node : program.nodes) n += count(node.args.size());
+  return n;
+}
+
+std::int64_t fills(const Case& c) {
+  std::int64_t n = 0;
+  for (const InputData& input : c.inputs) n += fill_weight(input.fill);
+  for (const auto& cotangent : c.cotangents) n += cotangent ? fill_weight(cotangent->fill) : 0;
+  return n;
+}
 
 }  // namespace
 
@@ -41,6 +85,7 @@ CaseSize size_of(const Case& c) {
   const Program& p = c.program;
   return {{c.model ? 1 : 0, count(p.nodes.size()), count(p.outputs.size() + c.wrt.size()),
            count(p.inputs.size()), elements(p), ranks(p), c.model ? config_weight(*c.model) : 0,
+           layouts(c), arguments(p), departures(c.environment), fills(c),
            count(to_json(c).size())}};
 }
 
