@@ -16,7 +16,12 @@
   FAMILY(activation_backward)    \
   FAMILY(arithmetic)             \
   FAMILY(division)               \
-  FAMILY(power)
+  FAMILY(power)                  \
+  FAMILY(selection)              \
+  FAMILY(compare)                \
+  FAMILY(bitwise)                \
+  FAMILY(inplace)                \
+  FAMILY(fill)
 
 namespace ulpfuzz {
 
