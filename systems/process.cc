@@ -64,7 +64,9 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     const std::string_view text(*entry);
     if (!variables.contains(std::string(text.substr(0, text.find('='))))) result.emplace_back(text);
   }
-  for (const auto& [name, value] : variables) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables) {
+    if (!value.empty()) result.push_back(name + "=" + value);
+  }
   return result;
 }
 
@@ -94,7 +96,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   ::dup2(output, 2);
   ::dup2(channel, kChannelFd);
   ::close_range(kChannelFd + 1, ~0U, 0);
-  ::execve(argv[0], argv, variables);
+  ::execvpe(argv[0], argv, variables);
   const char* reason = ::strerrordesc_np(errno);
   [[maybe_unused]] ssize_t n = ::write(2, argv[0], std::strlen(argv[0]));
   n = ::write(2, ": ", 2);

@@ -10,8 +10,8 @@
 
 namespace ulpfuzz {
 
-// How a worker is started: `argv` with `--fd N` appended, in this process's environment with
-// `variables` set.
+// How a worker is started: `argv` with `--fd N` appended, found by PATH as a shell would, in this
+// process's environment with `variables` set; an empty value removes one.
 struct WorkerCommand {
   std::vector<std::string> argv;
   std::map<std::string, std::string> variables;

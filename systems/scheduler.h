@@ -12,20 +12,14 @@
 
 namespace ulpfuzz {
 
-struct Limits {
-  double cpu_seconds = 60;  // of one item, compilation included; a pack gets the sum
-  double wall_seconds = 600;
-  std::int64_t memory_bytes = std::int64_t{8} << 30;
-};
-
 struct SchedulerOptions {
   int jobs = 0;   // workers at work at the same time; 0: the number of cores
   int pack = 16;  // programs compiled together at most
   // Of one item. A pack gets an eighth more CPU time for each further item, not the sum: one that
   // needs longer is split, which loses less time than waiting for a hang among many.
   Limits limits;
-  std::string
-      python;  // interpreter with torch; empty: ULPFUZZ_PYTHON, else .venv beside the binary's tree
+  // Interpreter with torch; empty: ULPFUZZ_PYTHON, else .venv beside the binary's tree.
+  std::string python;
   bool cache = true;  // answers a request that was already run from memory
 };
 
@@ -57,7 +51,8 @@ class Scheduler {
   std::vector<Run> run(std::span<const RunRequest> requests, bool alone = false);
 
   // Makes run() return early: requests that have not started come back with status kRaised and
-  // exception_type "Stopped", and so do those under way: their workers are killed. Safe to call from a signal handler's thread.
+  // exception_type "Stopped", and so do those under way: their workers are killed. Safe to call
+  // from a signal handler's thread.
   void stop();
 
   SchedulerUsage usage() const;

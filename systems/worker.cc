@@ -116,7 +116,7 @@ class Worker::Conversation {
   WorkerAnswer hold(std::string_view text) {
     worker_.process_.drain();
     worker_.process_.text().take();  // what was said before does not belong to this run
-    const Clock::time_point deadline = after(limits_.wall_seconds);
+    const Clock::time_point deadline = after(kStartSeconds);
     if (worker_.process_.channel().send(text, {}, deadline)) {
       listen(deadline);
     } else {
@@ -134,6 +134,9 @@ class Worker::Conversation {
       switch (worker_.next(frame, deadline, stop_fd_)) {
         case Event::kFrame:
           switch (take(frame)) {
+            case Heard::kStarted:
+              deadline = after(limits_.wall_seconds);
+              break;
             case Heard::kMore:
               if (has_result_ || has_memory_) deadline = std::min(deadline, after_grace());
               break;
@@ -163,7 +166,7 @@ class Worker::Conversation {
     lost(WorkerAnswer::End::kCrashed, "sent frames without end");
   }
 
-  enum class Heard : std::uint8_t { kMore, kDone, kNonsense };
+  enum class Heard : std::uint8_t { kStarted, kMore, kDone, kNonsense };
 
   Heard take(Frame& frame) {
     const Json message = parse(frame.text);
@@ -173,8 +176,13 @@ class Worker::Conversation {
       const std::optional<Stage> stage = parse_stage(text_of(message, "stage"));
       if (!stage) return Heard::kNonsense;
       answer_.stage = *stage;
-    } else if (type == "started" && child_ < 0) {
+    } else if (type == "started" && !answer_.started) {
       child_ = static_cast<pid_t>(integer_of(message, "pid", -1));
+      answer_.started = true;
+      return Heard::kStarted;
+    } else if (type == "refused" && !answer_.started) {
+      end(WorkerAnswer::End::kRefused, text_of(message, "why"));
+      return Heard::kDone;
     } else if (type == "memory") {
       has_memory_ = true;
     } else if (type == "result" && !has_result_) {

@@ -26,6 +26,7 @@ struct WorkerAnswer {
     kHung,         // SIGXCPU, or the wall limit
     kOutOfMemory,  // said so, or was killed at its limit
     kStopped,      // `stop_fd` became readable
+    kRefused,      // the worker cannot serve it: no such system or device
   };
   End end = End::kCrashed;
   Frame result;
@@ -33,6 +34,7 @@ struct WorkerAnswer {
   int signal = 0;               // of a crash
   std::string message;          // how it ended, in words
   std::string text;             // tail of its standard output and error
+  bool started = false;         // the child was there
 };
 
 // One worker process and the conversation with it (PROTOCOL.md). Whatever the process does, run()
@@ -43,15 +45,19 @@ struct WorkerAnswer {
 // To be made, used and destroyed on one thread, see Process.
 class Worker {
  public:
+  static constexpr double kStartSeconds = 600;
+
   // Starts the process and waits for its greeting: seconds to a minute for a Python host that
   // compiles something to warm up. Throws NotAvailable, saying why, when there is none; a readable
   // `stop_fd` (-1: none) ends the wait.
-  explicit Worker(const WorkerCommand& command, int stop_fd = -1, double start_seconds = 600);
+  explicit Worker(const WorkerCommand& command, int stop_fd = -1,
+                  double start_seconds = kStartSeconds);
 
   const WorkerHello& hello() const { return hello_; }
   bool alive() const { return !process_.ended(); }
 
-  // `text` is the run message's JSON, `id` its id, `limits` what it says.
+  // `text` is the run message's JSON, `id` its id, `limits` what it says. The wall limit counts
+  // from when the child has started: before, the worker may be warming up.
   WorkerAnswer run(std::string_view text, std::int64_t id, const Limits& limits, int stop_fd = -1);
 
   double cpu_seconds() const { return process_.cpu_seconds(); }

@@ -1,0 +1,117 @@
+#include "systems/kinds.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#include "ir/error.h"
+
+namespace ulpfuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Adding a system is one entry here and one in its worker.
+constexpr std::array kKinds{
+    SystemKind{"eager@py", "python", false, "PyTorch's eager mode, called from Python"},
+    SystemKind{"eager@cpp", "libtorch", false, "PyTorch's eager mode, called from C++"},
+    SystemKind{"inductor", "python", true, "torch.compile with its default backend"},
+};
+
+constexpr std::string_view kHost = "systems/python/host.py";
+
+fs::path own_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return self.parent_path();
+}
+
+// The first folder at or above this binary's that has `path` in it; empty: none.
+fs::path above(const fs::path& path) {
+  for (fs::path folder = own_folder(); !folder.empty(); folder = folder.parent_path()) {
+    if (fs::exists(folder / path)) return folder;
+    if (folder == folder.parent_path()) break;
+  }
+  return {};
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// The interpreter of an environment, which is named by a folder with bin/python, or by the
+// interpreter itself; "" is the project's own.
+std::string interpreter(const SystemSpec& system, const std::string& python) {
+  if (!system.environment.empty()) {
+    const fs::path path = system.environment;
+    if (fs::is_directory(path) && fs::exists(path / "bin/python")) return path / "bin/python";
+    if (fs::is_regular_file(path)) return path;
+    throw NotAvailable(to_string(system), "there is no environment '" + system.environment +
+                                              "': name a folder with bin/python in it");
+  }
+  if (!python.empty()) return python;
+  if (const std::string named = variable("ULPFUZZ_PYTHON"); !named.empty()) return named;
+  if (const fs::path root = above(".venv/bin/python"); !root.empty()) {
+    return root / ".venv/bin/python";
+  }
+  throw NotAvailable(to_string(system),
+                     "no Python with torch: set ULPFUZZ_PYTHON, or run make setup");
+}
+
+std::vector<std::string> python_worker(const SystemSpec& system, const std::string& python) {
+  const std::string program = interpreter(system, python);
+  const fs::path root = above(kHost);
+  if (root.empty()) throw NotAvailable(to_string(system), std::string(kHost) + " is not there");
+  return {program, root / kHost};
+}
+
+std::vector<std::string> libtorch_worker(const SystemSpec& system) {
+  if (!system.environment.empty()) {
+    throw NotAvailable(to_string(system), "the LibTorch worker is built for one torch only");
+  }
+  for (const fs::path& folder : {own_folder(), fs::path(variable("ULPFUZZ_BUILD_DIR"))}) {
+    const fs::path worker = folder / "ulpfuzz-libtorch";
+    if (!folder.empty() && ::access(worker.c_str(), X_OK) == 0) return {worker};
+  }
+  throw NotAvailable(to_string(system), "ulpfuzz-libtorch is not beside this binary");
+}
+
+// ATen, oneDNN and MKL choose their kernels once in a process. An empty value removes a variable.
+std::map<std::string, std::string> isa_variables(const std::string& isa) {
+  if (isa == "native") return {{"ATEN_CPU_CAPABILITY", ""}};
+  std::map<std::string, std::string> variables{{"ATEN_CPU_CAPABILITY", isa}};
+  if (isa == "avx2") {
+    variables["ONEDNN_MAX_CPU_ISA"] = variables["MKL_ENABLE_INSTRUCTIONS"] = "AVX2";
+  } else if (isa == "default") {
+    variables["ONEDNN_MAX_CPU_ISA"] = "SSE41";
+    variables["MKL_ENABLE_INSTRUCTIONS"] = "SSE4_2";
+  } else if (isa != "avx512") {
+    throw Error("isa", "'" + isa + "' is not one of native, avx512, avx2, default");
+  }
+  return variables;
+}
+
+}  // namespace
+
+std::span<const SystemKind> system_kinds() { return kKinds; }
+
+const SystemKind& system_kind(const std::string& name) {
+  std::string known;
+  for (const SystemKind& kind : kKinds) {
+    if (kind.name == name) return kind;
+    known += (known.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  throw NotAvailable(name, "there is no such system; there are " + known);
+}
+
+WorkerCommand worker_command(const SystemSpec& system, const std::string& python,
+                             const std::string& isa) {
+  const SystemKind& kind = system_kind(system.name);
+  return {kind.worker == "python" ? python_worker(system, python) : libtorch_worker(system),
+          isa_variables(isa)};
+}
+
+}  // namespace ulpfuzz

@@ -1,0 +1,54 @@
+#include "systems/pack.h"
+
+#include <algorithm>
+
+#include "systems/fault.h"
+#include "systems/kinds.h"
+
+namespace ulpfuzz {
+namespace {
+
+bool go_together(const RunRequest& a, const RunRequest& b) {
+  return a.system == b.system && a.profile == b.profile && a.test.environment == b.test.environment;
+}
+
+}  // namespace
+
+bool may_be_packed(const RunRequest& request) {
+  const Environment& environment = request.test.environment;
+  if (environment.warm_caches || environment.primed_by) return false;
+  if (request.system.options.contains("fault")) return false;
+  return !(request.profile && system_kind(request.system.name).compiles);
+}
+
+std::vector<std::vector<std::size_t>> plan_packs(std::span<const RunRequest* const> requests,
+                                                 std::size_t largest, bool alone) {
+  struct Open {
+    std::size_t pack;
+    std::size_t nodes;
+  };
+  std::vector<std::vector<std::size_t>> packs;
+  std::vector<Open> open;  // packs that still take requests
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const RunRequest& request = *requests[i];
+    if (alone || largest < 2 || !may_be_packed(request)) {
+      packs.push_back({i});
+      continue;
+    }
+    const auto fits = std::ranges::find_if(open, [&](const Open& o) {
+      return go_together(*requests[packs[o.pack].front()], request);
+    });
+    const std::size_t nodes = request.test.program.nodes.size();
+    if (fits == open.end()) {
+      open.push_back({packs.size(), nodes});
+      packs.push_back({i});
+      continue;
+    }
+    packs[fits->pack].push_back(i);
+    fits->nodes += nodes;
+    if (packs[fits->pack].size() >= largest || fits->nodes >= kPackNodes) open.erase(fits);
+  }
+  return packs;
+}
+
+}  // namespace ulpfuzz

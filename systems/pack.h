@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "ir/run.h"
+
+namespace ulpfuzz {
+
+// Whether a request may share a process, and a compilation, with others. Not so: requests that want
+// to know which kernels ran of a compiled program, that keep caches between runs, or that carry a
+// fault of the process.
+bool may_be_packed(const RunRequest& request);
+
+// Requests in groups of one system, environment and choice of profiling: indices, in order, each
+// once. A pack has at most `largest` requests and about kPackNodes nodes. With `alone` every pack
+// is of one.
+constexpr std::size_t kPackNodes = 400;
+std::vector<std::vector<std::size_t>> plan_packs(std::span<const RunRequest* const> requests,
+                                                 std::size_t largest, bool alone);
+
+}  // namespace ulpfuzz

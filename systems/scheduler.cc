@@ -1,0 +1,331 @@
+#include "systems/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <map>
+
+#include "ir/error.h"
+#include "ir/verify.h"
+#include "systems/fault.h"
+#include "systems/kinds.h"
+#include "systems/pack.h"
+#include "systems/pool.h"
+#include "systems/request.h"
+#include "systems/result.h"
+#include "systems/run_cache.h"
+
+namespace ulpfuzz {
+namespace {
+
+constexpr std::size_t kCacheBytes = std::size_t{256} << 20;
+constexpr double kConfirmHang = 4;  // times the limits
+
+using End = WorkerAnswer::End;
+
+Run raised(std::string type, std::string message) {
+  Run run;
+  run.status = Run::Status::kRaised;
+  run.stage = Stage::kStart;
+  run.exception_type = std::move(type);
+  run.exception_message = std::move(message);
+  return run;
+}
+
+Run stopped_run() { return raised("Stopped", "the run was stopped before it ended"); }
+bool was_stopped(const Run& run) { return run.exception_type == "Stopped"; }
+
+// A request ready to be sent: faults of the program planted, sizes numbers.
+struct Prepared {
+  RunRequest request;
+  ExpectedRun expected;
+};
+
+Prepared prepare(const RunRequest& request, const OpTable& table) {
+  Prepared prepared{request, {}};
+  RunRequest& ready = prepared.request;
+  const auto fault = ready.system.options.find("fault");
+  if (fault != ready.system.options.end()) {
+    bool planted = false;
+    ready.test = plant(ready.test, fault->second, table, planted);
+    if (fault_kind(fault->second).in_program) ready.system.options.erase(fault);
+  }
+  ready.test = bind_symbols(ready.test);
+  verify(ready.test, table);
+  prepared.expected = {ready.input_sets, expected_results(ready, table)};
+  return prepared;
+}
+
+// A worker's end that is not a result, as a run.
+Run failed_run(const WorkerAnswer& answer) {
+  Run run;
+  run.stage = answer.stage;
+  run.status = answer.end == End::kHung          ? Run::Status::kHung
+               : answer.end == End::kOutOfMemory ? Run::Status::kOutOfMemory
+                                                 : Run::Status::kCrashed;
+  run.signal = answer.signal;
+  run.exception_message = answer.message;
+  return run;
+}
+
+// A compiler's word that it has run is not enough.
+void require_proof(const SystemKind& kind, Run& run) {
+  if (!kind.compiles || !run.completed()) return;
+  const auto graphs = run.counters.find("graphs");
+  if (graphs != run.counters.end() && graphs->second >= 1) return;
+  run.status = Run::Status::kNotCompiled;
+  run.executions.clear();
+}
+
+Limits times(const Limits& limits, double factor) {
+  Limits result = limits;
+  result.cpu_seconds *= factor;
+  result.wall_seconds *= factor;
+  return result;
+}
+
+}  // namespace
+
+class Scheduler::Impl {
+ public:
+  Impl(const OpTable& table, SchedulerOptions options)
+      : table_(table),
+        options_(std::move(options)),
+        cache_(kCacheBytes),
+        pool_(options_.jobs > 0
+                  ? options_.jobs
+                  : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
+
+  std::vector<Run> run(std::span<const RunRequest> requests, bool alone);
+  SystemInfo info(const SystemSpec& system);
+  SchedulerUsage usage() const;
+  void stop() { pool_.stop(); }
+
+ private:
+  // One call of run(): what waits for its packs.
+  struct Batch {
+    std::vector<Prepared> prepared;
+    std::vector<Run> runs;
+    std::mutex mutex;
+    std::condition_variable finished;
+    std::size_t left = 0;  // requests without a run
+    std::exception_ptr error;
+  };
+  using Pack = std::vector<std::size_t>;  // of indices into `prepared`
+
+  std::vector<Run> run_all(std::span<const RunRequest* const> requests, bool alone);
+  void submit(const std::shared_ptr<Batch>& batch, Pack pack, bool first);
+  void run_pack(Slot& slot, const std::shared_ptr<Batch>& batch, const Pack& pack);
+  std::vector<Run> attempt(Slot& slot, const Batch& batch, const Pack& pack, double factor);
+  static void finish(Batch& batch, const Pack& pack, std::vector<Run> runs);
+
+  const OpTable& table_;
+  const SchedulerOptions options_;
+  std::mutex mutex_;  // of the cache
+  RunCache cache_;
+  std::atomic<std::int64_t> requests_ = 0, cached_ = 0, runs_ = 0, repacked_ = 0, next_id_ = 1;
+  WorkerPool pool_;
+};
+
+std::vector<Run> Scheduler::Impl::run(std::span<const RunRequest> requests, bool alone) {
+  requests_ += static_cast<std::int64_t>(requests.size());
+  std::vector<std::string> keys;
+  for (const RunRequest& request : requests) keys.push_back(request.hash());
+
+  std::map<std::string, Run> answers;
+  if (options_.cache) {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& key : keys) {
+      if (std::optional<Run> run = cache_.find(key, alone)) answers[key] = std::move(*run);
+    }
+  }
+  std::vector<const RunRequest*> wanted;
+  std::vector<std::string> wanted_keys;
+  std::map<std::string, std::size_t> places;  // of the keys that are wanted
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (answers.contains(keys[i]) || !places.emplace(keys[i], wanted.size()).second) {
+      ++cached_;
+      continue;
+    }
+    wanted.push_back(&requests[i]);
+    wanted_keys.push_back(keys[i]);
+  }
+  std::vector<Run> fresh = run_all(wanted, alone);
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    if (options_.cache && !was_stopped(fresh[i])) {
+      const std::lock_guard lock(mutex_);
+      cache_.add(wanted_keys[i], fresh[i]);
+    }
+    answers[wanted_keys[i]] = std::move(fresh[i]);
+  }
+  std::vector<Run> runs;
+  for (const std::string& key : keys) runs.push_back(answers.at(key));
+  return runs;
+}
+
+std::vector<Run> Scheduler::Impl::run_all(std::span<const RunRequest* const> requests, bool alone) {
+  for (const RunRequest* request : requests) {  // before anything is run
+    worker_command(request->system, options_.python, request->test.environment.isa);
+    const auto fault = request->system.options.find("fault");
+    if (fault != request->system.options.end()) fault_kind(fault->second);
+  }
+  auto batch = std::make_shared<Batch>();
+  batch->prepared.resize(requests.size());
+  batch->runs.resize(requests.size());
+  std::vector<std::size_t> ready;
+  std::vector<const RunRequest*> to_pack;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    try {
+      batch->prepared[i] = prepare(*requests[i], table_);
+      ready.push_back(i);
+      to_pack.push_back(&batch->prepared[i].request);
+    } catch (const Error& error) {
+      batch->runs[i] = raised("InvalidCase", error.what());
+    }
+  }
+  batch->left = ready.size();
+  const auto largest = static_cast<std::size_t>(std::max(options_.pack, 1));
+  for (Pack pack : plan_packs(to_pack, largest, alone)) {
+    for (std::size_t& index : pack) index = ready[index];
+    submit(batch, std::move(pack), false);
+  }
+  std::unique_lock lock(batch->mutex);
+  batch->finished.wait(lock, [&] { return batch->left == 0; });
+  if (batch->error) std::rethrow_exception(batch->error);
+  return std::move(batch->runs);
+}
+
+void Scheduler::Impl::submit(const std::shared_ptr<Batch>& batch, Pack pack, bool first) {
+  pool_.submit(
+      [this, batch, pack = std::move(pack)](Slot& slot) {
+        bool failed = false;
+        {
+          const std::lock_guard lock(batch->mutex);
+          failed = batch->error != nullptr;
+        }
+        if (failed || pool_.stopped()) {
+          return finish(*batch, pack, std::vector<Run>(pack.size(), stopped_run()));
+        }
+        try {
+          run_pack(slot, batch, pack);
+        } catch (...) {
+          const bool stopped = pool_.stopped();  // then a worker may have been cut in its start
+          if (!stopped) {
+            const std::lock_guard lock(batch->mutex);
+            batch->error = std::current_exception();
+          }
+          finish(*batch, pack, std::vector<Run>(pack.size(), stopped_run()));
+        }
+      },
+      first);
+}
+
+void Scheduler::Impl::finish(Batch& batch, const Pack& pack, std::vector<Run> runs) {
+  const std::lock_guard lock(batch.mutex);
+  for (std::size_t i = 0; i < pack.size(); ++i) batch.runs[pack[i]] = std::move(runs[i]);
+  batch.left -= pack.size();
+  batch.finished.notify_all();
+}
+
+// Runs a pack; one that says nothing of its items is halved, down to single items.
+void Scheduler::Impl::run_pack(Slot& slot, const std::shared_ptr<Batch>& batch, const Pack& pack) {
+  const std::size_t n = pack.size();
+  std::vector<Run> runs = attempt(slot, *batch, pack, 1 + static_cast<double>(n - 1) / 8);
+  if (n == 1 && runs[0].status == Run::Status::kHung) {
+    runs = attempt(slot, *batch, pack, kConfirmHang);
+  }
+  const bool told = std::ranges::any_of(runs, &Run::completed) || was_stopped(runs[0]);
+  if (n == 1 || told) return finish(*batch, pack, std::move(runs));
+  repacked_ += static_cast<std::int64_t>(n);
+  const auto middle = pack.begin() + static_cast<std::ptrdiff_t>(n / 2);
+  submit(batch, Pack(middle, pack.end()), true);
+  submit(batch, Pack(pack.begin(), middle), true);
+}
+
+// One run a request of the pack; the same for all when the worker came to another end than a
+// result, or when the pack was compiled as one and failed.
+std::vector<Run> Scheduler::Impl::attempt(Slot& slot, const Batch& batch, const Pack& pack,
+                                          double factor) {
+  std::vector<const RunRequest*> requests;
+  std::vector<ExpectedRun> expected;
+  for (const std::size_t i : pack) {
+    requests.push_back(&batch.prepared[i].request);
+    expected.push_back(batch.prepared[i].expected);
+  }
+  const RunRequest& first = *requests.front();
+  const SystemKind& kind = system_kind(first.system.name);
+  const Limits limits = times(options_.limits, factor);
+  const std::int64_t id = next_id_++;
+  const WorkerCommand command =
+      worker_command(first.system, options_.python, first.test.environment.isa);
+  runs_ += static_cast<std::int64_t>(pack.size());
+  WorkerAnswer answer =
+      slot.run(command, id, limits, run_message(id, requests, limits, kind.worker, table_));
+  if (answer.end == End::kStopped) return std::vector<Run>(pack.size(), stopped_run());
+
+  std::vector<Run> runs;
+  if (answer.end == End::kResult) {
+    try {
+      runs = read_result(answer.result, expected);
+    } catch (const Error& error) {
+      slot.drop(command);
+      answer.end = End::kCrashed;
+      answer.message = error.what();
+    }
+  }
+  if (answer.end != End::kResult) runs.assign(pack.size(), failed_run(answer));
+  for (Run& run : runs) {
+    require_proof(kind, run);
+    run.packed_with = static_cast<int>(pack.size());
+    run.worker_text = answer.text;
+  }
+  return runs;
+}
+
+Scheduler::SystemInfo Scheduler::Impl::info(const SystemSpec& system) {
+  SystemInfo info{system, false, "", {}};
+  std::mutex mutex;
+  std::condition_variable finished;
+  bool done = false;
+  pool_.submit([&](Slot& slot) {
+    try {
+      const WorkerCommand command = worker_command(system, options_.python, "native");
+      const WorkerHello hello = slot.hello(command);
+      info.versions = hello.versions;
+      info.available = std::ranges::find(hello.systems, system.name) != hello.systems.end();
+      if (!info.available) info.why_not = "the worker does not serve it";
+    } catch (const std::exception& error) {
+      info.why_not = error.what();
+    }
+    const std::lock_guard lock(mutex);
+    done = true;
+    finished.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  finished.wait(lock, [&] { return done; });
+  return info;
+}
+
+SchedulerUsage Scheduler::Impl::usage() const {
+  return {pool_.meter().cpu_seconds(),
+          pool_.meter().wall_seconds(),
+          requests_,
+          cached_,
+          runs_,
+          repacked_};
+}
+
+Scheduler::Scheduler(const OpTable& table, SchedulerOptions options)
+    : impl_(std::make_unique<Impl>(table, std::move(options))) {}
+Scheduler::~Scheduler() = default;
+
+std::vector<Run> Scheduler::run(std::span<const RunRequest> requests, bool alone) {
+  return impl_->run(requests, alone);
+}
+void Scheduler::stop() { impl_->stop(); }
+SchedulerUsage Scheduler::usage() const { return impl_->usage(); }
+Scheduler::SystemInfo Scheduler::info(const SystemSpec& system) { return impl_->info(system); }
+
+}  // namespace ulpfuzz
