@@ -1,0 +1,355 @@
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "ops/drawing.h"
+#include "ops/families.h"
+#include "ops/gradients.h"
+#include "ops/infer.h"
+#include "ops/movement.h"
+#include "oracle/kernel.h"
+#include "oracle/loops.h"
+
+// Normalisation of rows: layer_norm, rms_norm, group_norm.
+namespace ulpfuzz {
+namespace {
+
+// ---- kernels --------------------------------------------------------------------------------
+
+template <class T>
+T mean_of(const T* x, std::int64_t n) {
+  Sum<T> sum;
+  for (std::int64_t i = 0; i < n; ++i) sum.add(x[i]);
+  return sum.total() / static_cast<double>(n);
+}
+
+template <class T>
+T mean_square(const T* x, std::int64_t n) {
+  Sum<T> sum;
+  for (std::int64_t i = 0; i < n; ++i) sum.add_product(x[i], x[i]);
+  return sum.total() / static_cast<double>(n);
+}
+
+// x[i] = (x[i] - mean) / sqrt(variance + eps). Two passes; a system may also take E[x^2] - mean^2,
+// whose error the bound includes.
+template <class T>
+void standardise(T* x, std::int64_t n, double eps) {
+  const T mean = mean_of(x, n);
+  T one_pass{};
+  if constexpr (kIsRunning<T>) one_pass = mean_square(x, n) - mean * mean;
+  for (std::int64_t i = 0; i < n; ++i) x[i] = x[i] - mean;
+  T variance = mean_square(x, n);
+  if constexpr (kIsRunning<T>) {
+    const bool bound = ErrorModel::current().mode == ErrorMode::kBound;
+    if (bound) variance.e = std::max(variance.e, one_pass.e);
+  }
+  const T scale = rsqrt(variance + eps);
+  for (std::int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
+}
+
+template <class T>
+void divide_by_rms(T* x, std::int64_t n, double eps) {
+  const T scale = rsqrt(mean_square(x, n) + eps);
+  for (std::int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
+}
+
+// weight and bias by an index, where they are given.
+template <class T>
+class Affine {
+ public:
+  explicit Affine(Kernel<T>& k) {
+    if (k.has("weight")) weight_ = k.in("weight").contiguous();
+    if (k.call().op().schema.find("bias") != nullptr && k.has("bias")) {
+      bias_ = k.in("bias").contiguous();
+    }
+  }
+  T operator()(T x, std::int64_t at) const {
+    if (weight_.defined()) x = x * weight_.real(at);
+    return bias_.defined() ? x + bias_.real(at) : x;
+  }
+
+ private:
+  Tensor<T> weight_, bias_;
+};
+
+double eps_of(const Call& call) {
+  if (call.given("eps")) return call.floating("eps");
+  // rms_norm's default is that of the type it computes in (torch/_decomp, _fused_rms_norm).
+  const bool wide = call.tensor("input").dtype == DType::kFloat64;
+  return wide ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+}
+
+template <bool kRms>
+struct RowNormKernel {
+  template <class T>
+  static void run(Kernel<T>& k) {
+    Tensor<T>& out = k.out();
+    out.assign(k.in("input"));
+    const std::int64_t n = element_count(k.call().integers("normalized_shape"));
+    const double eps = eps_of(k.call());
+    const Affine<T> affine(k);
+    for (std::int64_t row = 0; row < out.size(); row += n) {
+      T* x = out.reals() + row;
+      if (kRms) {
+        divide_by_rms(x, n, eps);
+      } else {
+        standardise(x, n, eps);
+      }
+      for (std::int64_t i = 0; i < n; ++i) x[i] = affine(x[i], i);
+    }
+  }
+};
+
+struct GroupNormKernel {
+  template <class T>
+  static void run(Kernel<T>& k) {
+    Tensor<T>& out = k.out();
+    out.assign(k.in("input"));
+    if (out.size() == 0) return;
+    const std::int64_t samples = out.shape()[0], channels = out.shape()[1];
+    const std::int64_t inner = out.size() / samples / channels;
+    const std::int64_t n = channels / k.call().integer("num_groups") * inner;
+    const double eps = eps_of(k.call());
+    const Affine<T> affine(k);
+    for (std::int64_t row = 0; row < out.size(); row += n) {
+      T* x = out.reals() + row;
+      standardise(x, n, eps);
+      for (std::int64_t i = 0; i < n; ++i) x[i] = affine(x[i], (row + i) / inner % channels);
+    }
+  }
+};
+
+// ---- type rules -----------------------------------------------------------------------------
+
+// ATen's CPU kernels take parameters of the input's dtype, or float32 ones for half inputs.
+void require_parameter_dtypes(const Call& call) {
+  const DType dtype = call.tensor("input").dtype;
+  const bool half = opmath(dtype) != dtype;
+  DType parameters = dtype;
+  if (half && call.given("weight") && call.tensor("weight").dtype == DType::kFloat32) {
+    parameters = DType::kFloat32;
+  }
+  for (const std::string_view arg : {"weight", "bias"}) {
+    if (call.given(arg)) require_dtype(call, arg, parameters);
+  }
+}
+
+void require_normalized_shape(const Call& call) {
+  const Shape& input = call.tensor("input").shape;
+  const std::vector<std::int64_t> shape = call.integers("normalized_shape");
+  if (shape.empty() || shape.size() > input.size() ||
+      !std::equal(shape.rbegin(), shape.rend(), input.rbegin())) {
+    call.fail("normalized_shape must be the input's last sizes");
+  }
+  for (const std::string_view arg : {"weight", "bias"}) {
+    if (call.op().schema.find(arg) == nullptr || !call.given(arg)) continue;
+    if (call.tensor(arg).shape != shape) call.fail(std::string(arg) + " must have that shape");
+  }
+}
+
+std::vector<TensorType> infer_layer_norm(const Call& call) {
+  require_floating(call, "input");
+  require_normalized_shape(call);
+  require_parameter_dtypes(call);
+  return {call.tensor("input")};
+}
+
+std::vector<TensorType> infer_rms_norm(const Call& call) {
+  require_floating(call, "input");
+  require_normalized_shape(call);
+  if (call.given("weight")) require_floating(call, "weight");
+  return {call.tensor("input")};
+}
+
+std::vector<TensorType> infer_group_norm(const Call& call) {
+  require_floating(call, "input");
+  const Shape& input = call.tensor("input").shape;
+  const std::int64_t groups = call.integer("num_groups");
+  if (input.size() < 2) call.fail("input needs at least two dimensions");
+  if (groups <= 0 || input[1] % groups != 0) call.fail("num_groups must divide the channels");
+  if (element_count(input) == 0) call.fail("an empty input is not supported");
+  if (element_count(input) == groups) call.fail("a group needs more than one element");
+  for (const std::string_view arg : {"weight", "bias"}) {
+    if (call.given(arg) && call.tensor(arg).shape != Shape{input[1]}) {
+      call.fail(std::string(arg) + " must have one element a channel");
+    }
+  }
+  require_parameter_dtypes(call);
+  return {call.tensor("input")};
+}
+
+// ---- derivatives: computed in opmath, as the systems' kernels do ----------------------------
+
+Expr as_shape(const Expr& x, const Shape& shape) {
+  return {x.builder, reshaped(*x.builder, x.ref, shape)};
+}
+Expr mean_last(const Expr& x) {
+  const int last = static_cast<int>(x.type().shape.size()) - 1;
+  return sum(x, {last}, true) / static_cast<double>(x.type().shape.back());
+}
+Expr reciprocal_root(const Expr& square, double eps) { return unary("rsqrt", square + eps); }
+
+// x (rows, n) standardised, and the reciprocal deviation of each row.
+struct Standardised {
+  Expr x, scale;
+};
+Standardised standardised(const Expr& x, double eps) {
+  const Expr centred = x - mean_last(x);
+  const Expr scale = reciprocal_root(mean_last(centred * centred), eps);
+  return {centred * scale, scale};
+}
+
+// The gradient of rows that were standardised, of the gradient g of the result.
+Expr through_standardise(const Standardised& s, const Expr& g) {
+  return s.scale * (g - mean_last(g) - s.x * mean_last(g * s.x));
+}
+
+void derive_layer_norm(Backward& b) {
+  const std::int64_t n = element_count(b.call().integers("normalized_shape"));
+  const Shape shape = b.call().tensor("input").shape;
+  if (n == 0 || element_count(shape) == 0) return;
+  const Shape rows{element_count(shape) / n, n};
+  const DType wide = opmath(b.call().tensor("input").dtype);
+  const Expr g = as_shape(cast(gradient(b), wide), rows);
+  const Expr x = as_shape(cast(input(b, "input"), wide), rows);
+  const Standardised s = standardised(x, eps_of(b.call()));
+  const bool weighted = b.call().given("weight");
+  const Shape own(b.call().integers("normalized_shape"));
+  if (b.needs("input")) {
+    const Expr gw = weighted ? g * as_shape(cast(input(b, "weight"), wide), {1, n}) : g;
+    give(b, "input", as_shape(through_standardise(s, gw), shape));
+  }
+  if (weighted && b.needs("weight")) give(b, "weight", as_shape(sum(g * s.x, {0}, false), own));
+  if (b.call().given("bias") && b.needs("bias")) {
+    give(b, "bias", as_shape(sum(g, {0}, false), own));
+  }
+}
+
+void derive_rms_norm(Backward& b) {
+  const std::int64_t n = element_count(b.call().integers("normalized_shape"));
+  const Shape shape = b.call().tensor("input").shape;
+  if (n == 0 || element_count(shape) == 0) return;
+  const Shape rows{element_count(shape) / n, n};
+  const DType wide = opmath(b.call().tensor("input").dtype);
+  const Expr g = as_shape(cast(gradient(b), wide), rows);
+  const Expr x = as_shape(cast(input(b, "input"), wide), rows);
+  const Expr scale = reciprocal_root(mean_last(x * x), eps_of(b.call()));
+  const Expr normal = x * scale;
+  const bool weighted = b.call().given("weight");
+  if (b.needs("input")) {
+    const Expr gw = weighted ? g * as_shape(cast(input(b, "weight"), wide), {1, n}) : g;
+    give(b, "input", as_shape(scale * (gw - normal * mean_last(gw * normal)), shape));
+  }
+  if (weighted && b.needs("weight")) {
+    const Shape own(b.call().integers("normalized_shape"));
+    give(b, "weight", as_shape(sum(g * normal, {0}, false), own));
+  }
+}
+
+void derive_group_norm(Backward& b) {
+  const Shape shape = b.call().tensor("input").shape;
+  const std::int64_t samples = shape[0], channels = shape[1];
+  const std::int64_t inner = element_count(shape) / samples / channels;
+  const std::int64_t groups = b.call().integer("num_groups");
+  const Shape rows{samples * groups, channels / groups * inner};
+  const Shape by_channel{samples, channels, inner};
+  const DType wide = opmath(b.call().tensor("input").dtype);
+  const Expr g = as_shape(cast(gradient(b), wide), by_channel);
+  const Expr x = as_shape(cast(input(b, "input"), wide), rows);
+  const Standardised s = standardised(x, eps_of(b.call()));
+  const bool weighted = b.call().given("weight");
+  if (b.needs("input")) {
+    const Expr gw = weighted ? g * as_shape(cast(input(b, "weight"), wide), {1, channels, 1}) : g;
+    give(b, "input", as_shape(through_standardise(s, as_shape(gw, rows)), shape));
+  }
+  if (weighted && b.needs("weight")) {
+    give(b, "weight", sum(g * as_shape(s.x, by_channel), {0, 2}, false));
+  }
+  if (b.call().given("bias") && b.needs("bias")) give(b, "bias", sum(g, {0, 2}, false));
+}
+
+// ---- random calls ---------------------------------------------------------------------------
+
+Ref draw_input(Draw& d, int min_rank) {
+  return d.operand({.types = Want::Types::kFloating,
+                    .min_rank = min_rank,
+                    .also = [](const auto& t) { return element_count(t.shape) > 0; }});
+}
+
+void draw_parameters(Draw& d, DType dtype, const Shape& shape, bool bias,
+                     std::vector<NamedArgument>& args) {
+  if (!d.random().chance(0.7)) return;
+  const bool half = opmath(dtype) != dtype;
+  const DType parameters = half && d.random().chance(0.2) ? DType::kFloat32 : dtype;
+  args.push_back({"weight", d.operand_of(parameters, shape)});
+  if (bias && d.random().chance(0.7)) args.push_back({"bias", d.operand_of(parameters, shape)});
+}
+
+void draw_eps(Draw& d, double share, std::vector<NamedArgument>& args) {
+  static constexpr std::array kEps{1e-5, 1e-6, 1e-12, 1e-3};
+  if (d.random().chance(share)) args.push_back({"eps", d.random().pick(kEps)});
+}
+
+template <bool kRms>
+bool draw_row_norm(Draw& d) {
+  const Ref input = draw_input(d, 1);
+  const TensorType type = d.type(input);
+  const auto rank = static_cast<std::int64_t>(type.shape.size());
+  const std::int64_t dims = d.random().chance(0.8) ? 1 : d.random().integer(1, rank);
+  const Shape shape(type.shape.end() - dims, type.shape.end());
+  std::vector<NamedArgument> args = {{"input", input}, {"normalized_shape", as_dims(shape)}};
+  draw_parameters(d, type.dtype, shape, !kRms, args);
+  draw_eps(d, kRms ? 0.7 : 0.3, args);
+  return d.call(std::move(args));
+}
+
+bool draw_group_norm(Draw& d) {
+  const Ref input = draw_input(d, 2);
+  const TensorType type = d.type(input);
+  const std::int64_t channels = type.shape[1];
+  std::vector<std::int64_t> divisors;
+  for (std::int64_t i = 1; i <= channels; ++i) {
+    if (channels % i == 0) divisors.push_back(i);
+  }
+  std::vector<NamedArgument> args = {{"input", input},
+                                     {"num_groups", Dim(d.random().pick(divisors))}};
+  draw_parameters(d, type.dtype, {channels}, true, args);
+  draw_eps(d, 0.3, args);
+  return d.call(std::move(args));
+}
+
+constexpr Numerics kNorm{.function_ulps = 4};
+
+const OpRow kRows[] = {
+    {.schema = "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
+               "Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+     .python = "torch.nn.functional.layer_norm",
+     .infer = infer_layer_norm,
+     .kernels = &kKernels<RowNormKernel<false>>,
+     .derivative = derive_layer_norm,
+     .draw = draw_row_norm<false>,
+     .numerics = kNorm},
+    {.schema = "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
+               "float? eps=None) -> Tensor",
+     .python = "torch.nn.functional.rms_norm",
+     .infer = infer_rms_norm,
+     .kernels = &kKernels<RowNormKernel<true>>,
+     .derivative = derive_rms_norm,
+     .draw = draw_row_norm<true>,
+     .numerics = kNorm},
+    {.schema = "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, "
+               "Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+     .python = "torch.nn.functional.group_norm",
+     .infer = infer_group_norm,
+     .kernels = &kKernels<GroupNormKernel>,
+     .derivative = derive_group_norm,
+     .draw = draw_group_norm,
+     .weight = 0.6,
+     .numerics = kNorm},
+};
+
+}  // namespace
+
+std::span<const OpRow> norm_rows() { return kRows; }
+
+}  // namespace ulpfuzz
