@@ -1,3 +1,6 @@
+#include <array>
+
+#include "ir/differentiate.h"
 #include "ops/drawing.h"
 #include "ops/families.h"
 #include "ops/infer.h"
