@@ -1,0 +1,54 @@
+"""Faults of the process and of its results, planted on demand to see that they are found.
+
+PROTOCOL.md lists them. Faults of the program ("attn-scale=1.03") are in the source when it comes here.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from typing import Any
+
+import torch
+
+from execute import Outcome
+
+
+def before_forward(fault: str) -> None:
+    if fault == "crash":
+        os.kill(os.getpid(), signal.SIGABRT)
+    elif fault == "hang":
+        while True:
+            pass
+    elif fault == "memory":
+        hoard = []
+        while True:
+            hoard.append(torch.ones(1 << 24))
+    elif fault == "raise":
+        raise RuntimeError("a planted fault")
+    elif fault == "garbage":
+        noise = random.Random(0).randbytes(4096) + b'\n\x05\0\0\0{"type":"result"}\n'
+        os.write(1, noise)
+        os.write(2, noise)
+
+
+def on_values(fault: str, outcome: Outcome) -> None:
+    """Changes values of floating outputs."""
+    for values in outcome.output_values:
+        if not values.is_floating_point() or values.numel() == 0:
+            continue
+        if fault == "one-nan":
+            values.view(-1)[0] = torch.nan
+        elif fault == "nondeterministic":  # one ulp more on half of the elements, drawn anew
+            draw = torch.Generator().manual_seed(int.from_bytes(os.urandom(7), "little"))
+            up = torch.rand(values.shape, generator=draw) < 0.5
+            bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[values.element_size()]
+            values.view(bits).add_(up.to(bits))
+
+
+def on_descriptions(fault: str, descriptions: list[dict[str, Any]]) -> None:
+    if fault == "wrong-out-stride":
+        for description in descriptions:
+            if description["name"] == "output 0":
+                description["strides"].reverse()
