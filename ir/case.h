@@ -21,17 +21,18 @@ struct ModelConfig {
 
 // Where the elements of an input lie in memory, and what they are.
 struct InputData {
-  std::vector<std::int64_t> strides;  // in elements; empty: contiguous
-  std::int64_t offset = 0;            // of the first element, in elements of its storage
-  int alias = -1;  // inputs of one class >= 0 share a storage (same dtype); the first one's fill holds
-  Fill fill;
+  std::vector<std::int64_t> strides = {};  // in elements; empty: contiguous
+  std::int64_t offset = 0;                 // of the first element, in elements of its storage
+  // Inputs of one class >= 0 share a storage (same dtype); the first one's fill holds.
+  int alias = -1;
+  Fill fill = {};
   bool operator==(const InputData&) const = default;
 };
 
 // The gradient that flows into one floating output.
 struct Cotangent {
-  std::vector<std::int64_t> strides;  // empty: contiguous; 0 strides: expanded
-  Fill fill;
+  std::vector<std::int64_t> strides = {};  // empty: contiguous; 0 strides: expanded
+  Fill fill = {};
   bool operator==(const Cotangent&) const = default;
 };
 
@@ -41,13 +42,13 @@ struct Cotangent {
 // Either `program` and `inputs` are given, or only `model`, from which generators::lower makes
 // them; a lowered Case keeps `model` as a note of its origin.
 struct Case {
-  std::optional<ModelConfig> model;
-  Program program;
-  std::vector<InputData> inputs;  // one for each program.inputs, in order
-  std::vector<std::string> wrt;   // inputs to differentiate by; empty: forward only
+  std::optional<ModelConfig> model = {};
+  Program program = {};
+  std::vector<InputData> inputs = {};  // one for each program.inputs, in order
+  std::vector<std::string> wrt = {};   // inputs to differentiate by; empty: forward only
   // One for each program.outputs; absent for outputs that take no part in the backward pass.
-  std::vector<std::optional<Cotangent>> cotangents;
-  Environment environment;
+  std::vector<std::optional<Cotangent>> cotangents = {};
+  Environment environment = {};
 
   bool operator==(const Case&) const = default;
 };

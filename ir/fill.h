@@ -53,10 +53,10 @@ struct Fill {
   double shift = 0;
   std::int64_t low = 0;
   std::int64_t high = 0;
-  int special_rate = 0;                // of 65536
-  std::vector<double> values;          // specials, choices or literals; NaN and infinities allowed
-  std::vector<std::int64_t> integers;  // literals of an integral tensor, instead of `values`
-  DType grid = DType::kFloat64;        // numbers are representable in it
+  int special_rate = 0;             // of 65536
+  std::vector<double> values = {};  // specials, choices or literals; NaN and infinities allowed
+  std::vector<std::int64_t> integers = {};  // literals of an integral tensor, instead of `values`
+  DType grid = DType::kFloat64;             // numbers are representable in it
 
   bool operator==(const Fill&) const = default;
 };
@@ -65,7 +65,7 @@ struct Fill {
 // exactly representable in `dtype`, integral as integers. Exactly one of the two is filled.
 struct Elements {
   std::vector<double> reals;
-  std::vector<std::int64_t> integers;
+  std::vector<std::int64_t> integers = {};
 };
 
 // `salt` selects an input set: 0 is the fill as written, any other value replaces the seed by
