@@ -11,10 +11,18 @@
 namespace ulpfuzz {
 namespace {
 
+// "2.11.0+cu130" as (2, 11, 0); zeros for what is missing.
 std::array<int, 3> release(const std::string& version) {
   std::array<int, 3> parts{};
   std::sscanf(version.c_str(), "%d.%d.%d", &parts[0], &parts[1], &parts[2]);
   return parts;
+}
+
+bool is_release(const std::string& text) {
+  std::array<int, 3> parts{};
+  int used = 0;
+  const int n = std::sscanf(text.c_str(), "%d.%d.%d%n", &parts[0], &parts[1], &parts[2], &used);
+  return n == 3 && static_cast<std::size_t>(used) == text.size();
 }
 
 Expectation parse(const nlohmann::json& entry, const std::string& place) {
@@ -32,6 +40,11 @@ Expectation parse(const nlohmann::json& entry, const std::string& place) {
         throw Error(place + "/torch", "a range FIRST..LAST is expected");
       e.first = text.substr(0, dots);
       e.last = text.substr(dots + 2);
+      for (const std::string& end : {e.first, e.last}) {
+        if (!end.empty() && !is_release(end)) {
+          throw Error(place + "/torch", "'" + end + "' is no release such as 2.11.0");
+        }
+      }
     } else {
       throw Error(place, "unknown key '" + key + "'; known are system, verdict, torch");
     }
@@ -54,6 +67,7 @@ std::vector<Expectation> read_expectations(const std::filesystem::path& case_fil
   if (!text.is_object() || !text.contains("expect") || !text["expect"].is_array()) {
     throw Error(path.string(), "an object with an array \"expect\" is expected");
   }
+  if (text["expect"].empty()) throw Error(path.string() + "#/expect", "expects nothing");
   std::vector<Expectation> result;
   for (std::size_t i = 0; i < text["expect"].size(); ++i) {
     const std::string place = path.string() + "#/expect/" + std::to_string(i);

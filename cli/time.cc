@@ -20,7 +20,7 @@ double parse_time(const std::string& option, const std::string& text) {
   }
   const std::string unit = text.substr(used);
   const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  if (used == 0 || factor == 0 || !(value > 0)) {
+  if (used == 0 || factor == 0 || !(value > 0) || !std::isfinite(value)) {
     throw Error(option, "'" + text + "' is not a time such as 120s, 10m or 8h");
   }
   return value * factor;
