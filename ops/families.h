@@ -21,7 +21,18 @@
   FAMILY(compare)                \
   FAMILY(bitwise)                \
   FAMILY(inplace)                \
-  FAMILY(fill)
+  FAMILY(fill)                   \
+  FAMILY(gather)                 \
+  FAMILY(index)                  \
+  FAMILY(join)                   \
+  FAMILY(matmul)                 \
+  FAMILY(attention)              \
+  FAMILY(softmax)                \
+  FAMILY(norm)                   \
+  FAMILY(loss)                   \
+  FAMILY(cast)                   \
+  FAMILY(create)                 \
+  FAMILY(fft)
 
 namespace ulpfuzz {
 
