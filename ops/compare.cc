@@ -13,6 +13,8 @@ namespace {
 constexpr double kEdges[] = {0.0, -0.0, 1.0,   -1.0,   kInf,      -kInf,
                              NAN, 0.1,  255.0, -128.0, 16777216.0};
 
+constexpr Numerics kRoundsNumbers{.rounds_numbers = true};
+
 // Both operands as integers of the dtype that they promote to, or as numbers.
 template <auto kReal, auto kInteger>
 struct CompareKernel {
@@ -113,6 +115,7 @@ const OpRow kRows[] = {
      .kernels = &kEqual,
      .draw = draw_tensor_scalar,
      .weight = 0.4,
+     .numerics = kRoundsNumbers,
      .edges = kEdges},
     {.schema = "aten::ne.Tensor(Tensor self, Tensor other) -> Tensor",
      .python = "torch.ne",
@@ -127,6 +130,7 @@ const OpRow kRows[] = {
      .kernels = &kNotEqual,
      .draw = draw_tensor_scalar,
      .weight = 0.4,
+     .numerics = kRoundsNumbers,
      .edges = kEdges},
     {.schema = "aten::lt.Tensor(Tensor self, Tensor other) -> Tensor",
      .python = "torch.lt",
@@ -141,6 +145,7 @@ const OpRow kRows[] = {
      .kernels = &kLess,
      .draw = draw_tensor_scalar,
      .weight = 0.4,
+     .numerics = kRoundsNumbers,
      .edges = kEdges},
     {.schema = "aten::le.Tensor(Tensor self, Tensor other) -> Tensor",
      .python = "torch.le",
@@ -155,6 +160,7 @@ const OpRow kRows[] = {
      .kernels = &kLessEqual,
      .draw = draw_tensor_scalar,
      .weight = 0.4,
+     .numerics = kRoundsNumbers,
      .edges = kEdges},
     {.schema = "aten::gt.Tensor(Tensor self, Tensor other) -> Tensor",
      .python = "torch.gt",
@@ -169,6 +175,7 @@ const OpRow kRows[] = {
      .kernels = &kGreater,
      .draw = draw_tensor_scalar,
      .weight = 0.4,
+     .numerics = kRoundsNumbers,
      .edges = kEdges},
     {.schema = "aten::ge.Tensor(Tensor self, Tensor other) -> Tensor",
      .python = "torch.ge",
@@ -183,6 +190,7 @@ const OpRow kRows[] = {
      .kernels = &kGreaterEqual,
      .draw = draw_tensor_scalar,
      .weight = 0.4,
+     .numerics = kRoundsNumbers,
      .edges = kEdges},
     {.schema = "aten::logical_and(Tensor self, Tensor other) -> Tensor",
      .python = "torch.logical_and",

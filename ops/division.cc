@@ -15,6 +15,8 @@ namespace {
 constexpr double kEdges[] = {1.0, 0.1, 0.5, 0.2,  6.0, 3.0,  -0.1,  -1.0,  1e20,
                              0.0, 0.3, 7.0, kInf, NAN, 3e38, 1e-38, -128.0};
 
+constexpr Numerics kRoundsNumbers{.rounds_numbers = true};
+
 enum class Rounding { kNone, kFloor, kTrunc };
 
 Rounding rounding_of(const Call& call) {
@@ -269,6 +271,7 @@ const OpRow kRows[] = {
      .kernels = &kKernels<DivisionKernel>,
      .derivative = division_backward,
      .draw = draw_division,
+     .numerics = kRoundsNumbers,
      .edges = kEdges},
     {.schema = "aten::floor_divide(Tensor self, Tensor other) -> Tensor",
      .python = "torch.floor_divide",
@@ -276,6 +279,7 @@ const OpRow kRows[] = {
      .kernels = &kKernels<DivisionKernel>,
      .draw = draw_floor_divide,
      .weight = 0.7,
+     .numerics = kRoundsNumbers,
      .edges = kEdges},
     {.schema = "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor",
      .python = "torch.remainder",
@@ -284,6 +288,7 @@ const OpRow kRows[] = {
      .derivative = remainder_backward,
      .draw = draw_remainder,
      .weight = 0.8,
+     .numerics = kRoundsNumbers,
      .edges = kEdges},
     {.schema = "aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor",
      .python = "torch.remainder",
@@ -292,6 +297,7 @@ const OpRow kRows[] = {
      .derivative = remainder_backward,
      .draw = draw_remainder_scalar,
      .weight = 0.5,
+     .numerics = kRoundsNumbers,
      .edges = kEdges},
     {.schema = "aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor",
      .python = "torch.fmod",
@@ -300,6 +306,7 @@ const OpRow kRows[] = {
      .derivative = remainder_backward,
      .draw = draw_remainder,
      .weight = 0.8,
+     .numerics = kRoundsNumbers,
      .edges = kEdges},
     {.schema = "aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor",
      .python = "torch.fmod",
@@ -308,6 +315,7 @@ const OpRow kRows[] = {
      .derivative = remainder_backward,
      .draw = draw_remainder_scalar,
      .weight = 0.4,
+     .numerics = kRoundsNumbers,
      .edges = kEdges},
 };
 

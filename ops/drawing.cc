@@ -83,8 +83,7 @@ void add_reduced_dims(Draw& d, const Ref& self, std::vector<NamedArgument>& args
   const Schema& schema = d.op().schema;
   const SchemaArgument* dim = schema.find("dim");
   if (dim == nullptr) return;
-  const bool may_be_absent = dim->optional || dim->default_value.has_value();
-  if (may_be_absent && d.random().chance(0.2)) return;
+  if (dim->default_value.has_value() && d.random().chance(0.2)) return;
   if (dim->kind == SchemaArgument::Kind::kIntList) {
     args.push_back({"dim", d.some_dims(self)});
   } else {

@@ -32,7 +32,10 @@
   FAMILY(loss)                   \
   FAMILY(cast)                   \
   FAMILY(create)                 \
-  FAMILY(fft)
+  FAMILY(fft)                    \
+  FAMILY(reduce_sum)             \
+  FAMILY(reduce_extremum)        \
+  FAMILY(reduce_moments)
 
 namespace ulpfuzz {
 
