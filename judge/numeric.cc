@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "judge/elements.h"
 #include "judge/facts.h"
 #include "judge/model.h"
 
@@ -15,18 +16,8 @@ namespace model = judge_model;
 // What an element says of a system.
 enum class Element : std::uint8_t { kWithin, kMasked, kWrong, kNonFinite };
 
-std::uint8_t marks_of(const ExactTensor& exact, std::size_t i) {
-  const std::size_t m = is_complex(exact.type.dtype) ? i / 2 : i;
-  return exact.marks.empty() ? 0 : exact.marks[m];
-}
-
-double error_of(double y, const ExactTensor& exact, std::size_t i) {
-  const double low = exact.low.empty() ? 0.0 : exact.low[i];
-  return std::abs((y - exact.values[i]) - low);
-}
-
 double allowance(const ExactTensor& exact, std::size_t i) {
-  return model::kBoundFactor * exact.bound[i];
+  return model::kBoundFactor * bound_of(exact, i);
 }
 
 Element judge_real(double y, const ExactTensor& exact, std::size_t i) {
@@ -86,7 +77,7 @@ Fact element_fact(Element element, const ExactTensor& exact, const Numbers& got,
                   const std::string& rung) {
   const bool integral = exact.values.empty();
   const double error = integral ? 0 : error_of(got.at(i), exact, i);
-  const double bound = integral ? 0 : exact.bound[i];
+  const double bound = integral ? 0 : bound_of(exact, i);
   Fact fact;
   fact.kind = element == Element::kNonFinite ? VerdictKind::kNanMismatch : VerdictKind::kWrong;
   fact.tensor = exact.name;
@@ -142,7 +133,8 @@ ElementCheck check_elements(const TensorResult& result, const TensorResult* eage
     check.comparable = true;
     if (!integral && std::isfinite(got.reals[i]) && std::isfinite(exact.values[i])) {
       const double error = error_of(got.reals[i], exact, i);
-      const double share = exact.bound[i] > 0 ? error / exact.bound[i] : (error > 0 ? 1e300 : 0);
+      const double share =
+          bound_of(exact, i) > 0 ? error / bound_of(exact, i) : (error > 0 ? 1e300 : 0);
       m.max_error = std::max(m.max_error, error);
       m.bound_ratio = std::max(m.bound_ratio, share);
       if (share > worst_share) {
@@ -162,8 +154,9 @@ ElementCheck check_elements(const TensorResult& result, const TensorResult* eage
     }
     Worst& worst = element == Element::kWrong ? wrong : non_finite;
     ++worst.count;
-    const double severity =
-        integral || exact.bound[i] <= 0 ? 0.0 : error_of(got.reals[i], exact, i) / exact.bound[i];
+    const double severity = integral || bound_of(exact, i) <= 0
+                                ? 0.0
+                                : error_of(got.reals[i], exact, i) / bound_of(exact, i);
     if (severity > worst.severity || worst.count == 1) {
       worst.severity = severity;
       worst.index = i;

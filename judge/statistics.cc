@@ -1,24 +1,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "judge/elements.h"
 #include "judge/facts.h"
 #include "oracle/scalar.h"
 
 namespace ulpfuzz {
 namespace {
 
-std::size_t mark_index(const ExactTensor& exact, std::size_t i) {
-  return is_complex(exact.type.dtype) ? i / 2 : i;
-}
-
 bool counts(const ExactTensor& exact, std::size_t i) {
-  const std::size_t m = mark_index(exact, i);
-  return std::isfinite(exact.values[i]) && (exact.marks.empty() || exact.marks[m] == 0) &&
-         (exact.bound.empty() || std::isfinite(exact.bound[i]));
-}
-
-double low_part(const ExactTensor& exact, std::size_t i) {
-  return exact.low.empty() ? 0.0 : exact.low[i];
+  return std::isfinite(exact.values[i]) && marks_of(exact, i) == 0 &&
+         (exact.bound.empty() || std::isfinite(bound_of(exact, i)));
 }
 
 }  // namespace
@@ -29,7 +21,7 @@ double rms_error(const std::vector<double>& values, const ExactTensor& exact) {
   const std::size_t size = std::min(values.size(), exact.values.size());
   for (std::size_t i = 0; i < size; ++i) {
     if (!counts(exact, i) || !std::isfinite(values[i])) continue;
-    const double error = (values[i] - exact.values[i]) - low_part(exact, i);
+    const double error = error_of(values[i], exact, i);
     sum += error * error;
     ++n;
   }

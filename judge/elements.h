@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "oracle/oracle.h"
+
+// Element i of ExactTensor::values. Those of a complex tensor are real and imaginary parts in turn,
+// which share one bound and one set of marks.
+namespace ulpfuzz {
+
+inline std::size_t element_index(const ExactTensor& exact, std::size_t i) {
+  return is_complex(exact.type.dtype) ? i / 2 : i;
+}
+
+inline std::uint8_t marks_of(const ExactTensor& exact, std::size_t i) {
+  return exact.marks.empty() ? std::uint8_t{0} : exact.marks[element_index(exact, i)];
+}
+
+inline double bound_of(const ExactTensor& exact, std::size_t i) {
+  return exact.bound[element_index(exact, i)];
+}
+
+inline double error_of(double y, const ExactTensor& exact, std::size_t i) {
+  const double low = exact.low.empty() ? 0.0 : exact.low[i];
+  return std::abs((y - exact.values[i]) - low);
+}
+
+}  // namespace ulpfuzz
