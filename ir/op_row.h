@@ -32,6 +32,10 @@ struct Numerics {
   // Eager rounds Python numbers to the nominal dtype of the tensor beside them (remainder); others
   // hold them in opmath.
   bool rounds_numbers = false;
+  // The result that holds indices of the largest (kLargest) or smallest elements of `self` along
+  // `dim`, all dimensions when it is not given; -1: none.
+  int arg_result = -1;
+  enum class Extremum : std::uint8_t { kLargest, kSmallest } arg_of = Extremum::kLargest;
   // A view: shares storage, rounds nothing.
   bool is_view = false;
 };

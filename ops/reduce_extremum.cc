@@ -262,6 +262,7 @@ const OpRow kRows[] = {
      .kernels = &kKernels<ExtremumDimKernel<1>>,
      .derivative = value_selecting_backward,
      .draw = draw_reduction,
+     .numerics = {.arg_result = 1},
      .edges = kEdges},
     {.schema = "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> "
                "(Tensor values, Tensor indices)",
@@ -271,6 +272,7 @@ const OpRow kRows[] = {
      .derivative = value_selecting_backward,
      .draw = draw_reduction,
      .weight = 0.7,
+     .numerics = {.arg_result = 1, .arg_of = Numerics::Extremum::kSmallest},
      .edges = kEdges},
     {.schema = "aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, "
                "SymInt[] sizes, bool keepdim) -> Tensor",
@@ -284,6 +286,7 @@ const OpRow kRows[] = {
      .kernels = &kKernels<ArgExtremumKernel<1>>,
      .draw = draw_arg,
      .weight = 0.8,
+     .numerics = {.arg_result = 0},
      .edges = kEdges},
     {.schema = "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
      .python = "torch.argmin",
@@ -291,6 +294,7 @@ const OpRow kRows[] = {
      .kernels = &kKernels<ArgExtremumKernel<-1>>,
      .draw = draw_arg,
      .weight = 0.8,
+     .numerics = {.arg_result = 0, .arg_of = Numerics::Extremum::kSmallest},
      .edges = kEdges},
     {.schema = "aten::any(Tensor self) -> Tensor",
      .python = "torch.any",

@@ -221,9 +221,7 @@ inline Running<B> abs(const Running<B>& x) {
 }
 
 // NaN propagates. Continuous: no mark; the error is that of whichever may be chosen.
-inline double max_of(double a, double b) {
-  return std::isnan(a) || a > b ? a : b;
-}
+inline double max_of(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 inline double min_of(double a, double b) { return std::isnan(a) || a < b ? a : b; }
 
 namespace internal {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <map>
+
+#include "oracle/acceptable.h"
 #include "oracle/interpreter.h"
 #include "oracle/nominal.h"
 #include "oracle/odometer.h"
@@ -15,6 +18,7 @@ class BoundPolicy : public Policy<Running<B>> {
 
   // An operand of a wider type is converted to the type that the step computes in.
   Tensor<T> use(const Plan::Step& step, int, const Tensor<T>& value) override {
+    if (step.op->row->numerics.arg_result >= 0) arg_operand_ = value;
     if (step.converts || value.integral()) return value;
     const FloatFormat& format = float_format(step.compute);
     if (float_format(real_part(value.dtype())).precision <= format.precision) return value;
@@ -23,12 +27,22 @@ class BoundPolicy : public Policy<Running<B>> {
     return converted;
   }
 
-  void finish(const Plan::Step& step, int, Tensor<T>& result) override {
+  void finish(const Plan::Step& step, int slot, Tensor<T>& result) override {
+    if (slot == step.first_slot + step.op->row->numerics.arg_result) {
+      acceptable_[slot] = acceptable_indices(step, arg_operand_);
+    }
     if (result.integral()) return;
     const DType nominal = real_part(result.dtype());
     // For float32 and float64 the last operation of the kernel was this rounding.
     if (opmath(nominal) == nominal && !narrows(step, nominal)) return;
     round_all(result, float_format(nominal));
+  }
+
+  // For a slot that holds indices of extrema: per element the indices that a legal execution may
+  // return. Empty for others.
+  std::vector<std::vector<std::int64_t>> acceptable(int slot) const {
+    const auto found = acceptable_.find(slot);
+    return found == acceptable_.end() ? std::vector<std::vector<std::int64_t>>() : found->second;
   }
 
  private:
@@ -47,6 +61,9 @@ class BoundPolicy : public Policy<Running<B>> {
       }
     }
   }
+
+  Tensor<T> arg_operand_;
+  std::map<int, std::vector<std::vector<std::int64_t>>> acceptable_;
 };
 
 }  // namespace ulpfuzz

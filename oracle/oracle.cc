@@ -63,6 +63,7 @@ void evaluate(const Task& task, std::uint64_t salt, Exact& exact) {
     tensor.type = result.type;
     tensor.present = result.slot != Plan::kNone;
     if (tensor.present) read(tensor, values[static_cast<std::size_t>(result.slot)]);
+    if (tensor.present) tensor.acceptable = policy.acceptable(result.slot);
     exact.tensors.push_back(std::move(tensor));
   }
 }

@@ -1,0 +1,203 @@
+#include "oracle/oracle.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/table.h"
+#include "oracle/task.h"
+#include "tests/oracle/programs.h"
+
+namespace ulpfuzz {
+namespace {
+
+constexpr DType kF64 = DType::kFloat64, kF32 = DType::kFloat32, kBF16 = DType::kBFloat16,
+                kF16 = DType::kFloat16;
+
+// q1 cos + q2 sin, as rotary embeddings compute it.
+Case rope(DType dtype) {
+  return CaseText()
+      .input("q1", dtype, {1}, literal({2.40625}))
+      .input("q2", dtype, {1}, literal({2.296875}))
+      .input("cos", dtype, {1}, literal({5.9375}))
+      .input("sin", dtype, {1}, literal({-6.21875}))
+      .node("a", "aten.mul.Tensor", {{"self", ref("q1")}, {"other", ref("cos")}})
+      .node("b", "aten.mul.Tensor", {{"self", ref("q2")}, {"other", ref("sin")}})
+      .node("c", "aten.add.Tensor", {{"self", ref("a")}, {"other", ref("b")}})
+      .output("c")
+      .get();
+}
+
+// Proves: the golden case is 7/2048 exactly in every dtype; bfloat16's eager answer, 0, is within
+// the bound there, and far outside it in float32.
+TEST(Exact, GoldenRope) {
+  const Oracle oracle(op_table());
+  for (const DType dtype : {kBF16, kF32, kF64}) {
+    const Exact exact = oracle.exact(rope(dtype));
+    ASSERT_EQ(exact.tensors.size(), 1U);
+    EXPECT_EQ(exact.tensors[0].name, "output 0");
+    EXPECT_EQ(exact.tensors[0].values, std::vector<double>{7.0 / 2048});
+    EXPECT_EQ(exact.quad, dtype == kF64);
+  }
+  EXPECT_GE(oracle.exact(rope(kBF16)).tensors[0].bound[0], 7.0 / 2048);
+  EXPECT_LT(oracle.exact(rope(kBF16)).tensors[0].bound[0], 0.25);
+  EXPECT_LT(oracle.exact(rope(kF32)).tensors[0].bound[0], 1e-5);
+}
+
+// Proves: legal executions that round every node give eager's 0; those that may not, both answers.
+TEST(Legal, GoldenRope) {
+  const Oracle oracle(op_table());
+  const LegalRuns eager = oracle.legal(rope(kBF16), 0, eager_freedom(), 20, 1);
+  for (const auto& run : eager.values[0]) EXPECT_EQ(run[0], 0);
+  const LegalRuns fusing = oracle.legal(rope(kBF16), 0, fusing_freedom(), 60, 1);
+  int zeros = 0, exact = 0;
+  for (const auto& run : fusing.values[0]) {
+    zeros += run[0] == 0;
+    exact += std::fabs(run[0] - 7.0 / 2048) < 1e-4;
+  }
+  EXPECT_GT(zeros, 0);
+  EXPECT_GT(exact, 0);
+}
+
+// Proves: the runs depend on the seed alone, and on it.
+TEST(Legal, Deterministic) {
+  const Case test = CaseText()
+                        .input("x", kF32, {4, 64}, normal(1, kF32))
+                        .input("w", kF32, {64, 8}, normal(2, kF32))
+                        .node("y", "aten.mm.default", {{"self", ref("x")}, {"mat2", ref("w")}})
+                        .output("y")
+                        .gradients({"x", "w"}, normal(3, kF32))
+                        .get();
+  const Oracle oracle(op_table());
+  const LegalRuns a = oracle.legal(test, 0, fusing_freedom(), 3, 7);
+  EXPECT_EQ(a.values, oracle.legal(test, 0, fusing_freedom(), 3, 7).values);
+  EXPECT_NE(a.values, oracle.legal(test, 0, fusing_freedom(), 3, 8).values);
+  ASSERT_EQ(a.values.size(), 3U);
+  EXPECT_NE(a.values[0][0], a.values[0][1]);
+  EXPECT_NE(a.values[2][0], a.values[2][1]);
+}
+
+// Proves: legal runs lie within the bound, forward and backward, in every dtype.
+TEST(Legal, WithinTheBound) {
+  for (const DType dtype : {kBF16, kF16, kF32}) {
+    const Case test =
+        CaseText()
+            .input("x", dtype, {6, 32}, normal(1, dtype))
+            .input("w", dtype, {32, 16}, normal(2, dtype))
+            .node("y", "aten.mm.default", {{"self", ref("x")}, {"mat2", ref("w")}})
+            .node("t", "aten.tanh.default", {{"self", ref("y")}})
+            .node("u", "aten.mul.Tensor", {{"self", ref("t")}, {"other", number(0.1)}})
+            .node("z", "aten.add.Tensor", {{"self", ref("u")}, {"other", ref("y")}})
+            .output("z")
+            .gradients({"x", "w"}, normal(3, dtype))
+            .get();
+    const Oracle oracle(op_table());
+    const Exact exact = oracle.exact(test);
+    for (const FreedomSet& freedom : {eager_freedom(), fusing_freedom()}) {
+      const LegalRuns legal = oracle.legal(test, 0, freedom, 6, 1);
+      for (std::size_t t = 0; t < exact.tensors.size(); ++t) {
+        const ExactTensor& tensor = exact.tensors[t];
+        for (const auto& run : legal.values[t]) {
+          for (std::size_t i = 0; i < run.size(); ++i) {
+            ASSERT_LE(std::fabs(run[i] - tensor.values[i]), tensor.bound[i])
+                << name(dtype) << " " << freedom.name << " " << tensor.name << " " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Proves: a program that writes in place, through a view, gives what its functional form gives, and
+// the written input is among the results.
+TEST(Exact, InPlaceIsFunctional) {
+  const Case test =
+      CaseText()
+          .input("x", kF32, {3, 4}, normal(4, kF32))
+          .input("y", kF32, {3}, normal(5, kF32))
+          .node("v", "aten.select.int", {{"self", ref("x")}, {"dim", Dim(1)}, {"index", Dim(2)}})
+          .node("w", "aten.mul_.Tensor", {{"self", ref("v")}, {"other", ref("y")}})
+          .node("z", "aten.add.Tensor", {{"self", ref("x")}, {"other", number(1)}})
+          .output("z")
+          .output("w")
+          .get();
+  const Oracle oracle(op_table());
+  const Exact exact = oracle.exact(test);
+  ASSERT_EQ(exact.tensors.size(), 3U);
+  EXPECT_EQ(exact.tensors[2].name, "x after");
+  const Elements x = generate(test.inputs[0].fill, kF32, {3, 4});
+  const Elements y = generate(test.inputs[1].fill, kF32, {3});
+  for (std::size_t i = 0; i < 12; ++i) {
+    const double after = i % 4 == 2 ? x.reals[i] * y.reals[i / 4] : x.reals[i];
+    EXPECT_EQ(exact.tensors[2].values[i], after);
+    EXPECT_EQ(exact.tensors[0].values[i], after + 1);
+  }
+  FreedomSet none{"none", 0, 0, 1};  // functional, rounded to float32 alone
+  const LegalRuns functional = oracle.legal(test, 0, none, 1, 0);
+  for (std::size_t t = 0; t < 3; ++t) {
+    for (std::size_t i = 0; i < exact.tensors[t].values.size(); ++i) {
+      EXPECT_NEAR(functional.values[t][0][i], exact.tensors[t].values[i],
+                  exact.tensors[t].bound[i]);
+    }
+  }
+}
+
+// Proves: inputs that share a storage see each other's writes.
+TEST(Exact, AliasedInputs) {
+  Case test = CaseText()
+                  .input("x", kF64, {4}, literal({1, 2, 3, 4}))
+                  .input("y", kF64, {2}, literal({0}))
+                  .node("z", "aten.add.Tensor", {{"self", ref("y")}, {"other", number(0.5)}})
+                  .output("z")
+                  .get();
+  test.inputs[0].alias = test.inputs[1].alias = 0;
+  test.inputs[1].offset = 2;
+  EXPECT_EQ(Oracle(op_table()).exact(test).tensors[0].values, (std::vector<double>{3.5, 4.5}));
+}
+
+// Proves: a decision within error of its edge is marked and open, one on inputs is not.
+TEST(Exact, MarksNearTies) {
+  const Case test = CaseText()
+                        .input("x", kF32, {3}, literal({0.1, 1, 2}))
+                        .node("y", "aten.mul.Tensor", {{"self", ref("x")}, {"other", number(10)}})
+                        .node("a", "aten.floor.default", {{"self", ref("y")}})
+                        .node("b", "aten.floor.default", {{"self", ref("x")}})
+                        .output("a")
+                        .output("b")
+                        .get();
+  const Exact exact = Oracle(op_table()).exact(test);
+  EXPECT_EQ(exact.tensors[0].marks, (std::vector<std::uint8_t>{kNearTie, 0, 0}));
+  EXPECT_GE(exact.tensors[0].bound[0], 1);
+  EXPECT_EQ(exact.tensors[1].marks, (std::vector<std::uint8_t>{0, 0, 0}));
+}
+
+// Proves: a float16 intermediate that may overflow opens what depends on it.
+TEST(Exact, MarksRange) {
+  const Case test =
+      CaseText()
+          .input("x", kF16, {2}, literal({300, 2}))
+          .node("y", "aten.mul.Tensor", {{"self", ref("x")}, {"other", ref("x")}})
+          .node("z", "aten.mul.Tensor", {{"self", ref("y")}, {"other", number(0.0009765625)}})
+          .output("z")
+          .get();
+  const Exact exact = Oracle(op_table()).exact(test);
+  EXPECT_EQ(exact.tensors[0].values[0], 300.0 * 300 / 1024);
+  EXPECT_TRUE(std::isinf(exact.tensors[0].bound[0]));
+  EXPECT_EQ(exact.tensors[0].marks[0], kRange);
+  EXPECT_EQ(exact.tensors[0].bound[1], 0);  // 4 / 1024, without any rounding
+}
+
+// Proves: float64 programs are evaluated beyond double, and say what is left.
+TEST(Exact, Float64HasLowParts) {
+  const Case test = CaseText()
+                        .input("x", kF64, {1}, literal({1}))
+                        .node("y", "aten.exp.default", {{"self", ref("x")}})
+                        .output("y")
+                        .get();
+  const ExactTensor& y = Oracle(op_table()).exact(test).tensors[0];
+  EXPECT_EQ(y.values[0], std::exp(1.0));
+  EXPECT_NEAR(y.low[0] / 1.4456468917292502e-16, 1, 1e-10);  // e - (double) e
+}
+
+}  // namespace
+}  // namespace ulpfuzz
