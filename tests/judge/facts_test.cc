@@ -1,0 +1,292 @@
+// Each aspect of a run by itself: what is a fact, of which kind, and what is none.
+#include "judge/facts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "generators/build.h"
+#include "oracle/scalar.h"
+#include "tests/judge/runs.h"
+
+namespace ulpfuzz {
+namespace {
+
+using testing::HasSubstr;
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+std::vector<Fact> events(const Run& run, const Run& eager) {
+  std::vector<Fact> facts;
+  event_facts(run, eager, "float32", facts);
+  return facts;
+}
+
+VerdictKind kind_of(const Run& run, const Run& eager) { return primary(events(run, eager)); }
+
+const Run kFine = completed({floats("output 0", {1})});
+
+TEST(Events, ResultsOnBothSidesAreNoFact) { EXPECT_TRUE(events(kFine, kFine).empty()); }
+
+TEST(Events, DeathsAreNamedWhateverTheStage) {
+  ulpfuzz::Run run;
+  run.status = Run::Status::kCrashed;
+  run.signal = 8;
+  run.stage = Stage::kForward;
+  EXPECT_EQ(kind_of(run, kFine), VerdictKind::kCrash);
+  EXPECT_THAT(events(run, kFine)[0].detail, HasSubstr("signal 8"));
+  run.status = Run::Status::kHung;
+  EXPECT_EQ(kind_of(run, kFine), VerdictKind::kHang);
+  run.status = Run::Status::kOutOfMemory;
+  EXPECT_EQ(kind_of(run, kFine), VerdictKind::kCrash);
+}
+
+TEST(Events, ARunThatWasNotCompiledIsNoEvidence) {
+  ulpfuzz::Run run = kFine;
+  run.status = Run::Status::kNotCompiled;
+  EXPECT_EQ(kind_of(run, kFine), VerdictKind::kUndecided);
+}
+
+TEST(Events, ExceptionsOnOneSide) {
+  const ulpfuzz::Run assertion =
+      raised(Stage::kForward, "AssertionError",
+             "expected size 3==3, stride 1==12 at dim=0; expected size 3==3, stride 18==6");
+  EXPECT_EQ(kind_of(assertion, kFine), VerdictKind::kStrideAssert);
+  EXPECT_EQ(kind_of(raised(Stage::kCompile, "InductorError", "LoweringException: no"), kFine),
+            VerdictKind::kCompileError);
+  EXPECT_EQ(kind_of(raised(Stage::kForward, "RuntimeError", "shapes do not match"), kFine),
+            VerdictKind::kAcceptReject);
+  EXPECT_EQ(kind_of(kFine, raised(Stage::kForward, "RuntimeError", "mixed dtypes")),
+            VerdictKind::kAcceptReject);
+  EXPECT_EQ(kind_of(raised(Stage::kForward, "RuntimeError", "no"),
+                    raised(Stage::kForward, "RuntimeError", "no")),
+            VerdictKind::kAgree);
+}
+
+TEST(Events, NothingIsSaidOfASystemWhereEagerDied) {
+  ulpfuzz::Run dead;
+  dead.status = Run::Status::kCrashed;
+  EXPECT_EQ(kind_of(kFine, dead), VerdictKind::kUndecided);
+  std::vector<Fact> facts;
+  EXPECT_FALSE(eager_event_facts(dead, "float32", facts));
+  EXPECT_EQ(primary(facts), VerdictKind::kCrash);
+}
+
+TEST(Events, TwoExecutionsOfOneInputMustBeEqual) {
+  ulpfuzz::Run run = completed({floats("output 0", {1, 2})});
+  run.executions.push_back(run.executions[0]);
+  std::vector<Fact> facts;
+  determinism_facts(run, "float32", facts);
+  EXPECT_TRUE(facts.empty());
+  run.executions[1].tensors[0] = floats("output 0", {1, 3});
+  determinism_facts(run, "float32", facts);
+  ASSERT_EQ(facts.size(), 1u);
+  EXPECT_EQ(facts[0].kind, VerdictKind::kNondeterministic);
+  run.executions[1].input_set = 1;  // other inputs: nothing to compare
+  facts.clear();
+  determinism_facts(run, "float32", facts);
+  EXPECT_TRUE(facts.empty());
+}
+
+std::vector<Fact> metadata(const TensorResult& got, const TensorResult& want) {
+  std::vector<Fact> facts;
+  metadata_facts({0, {got}}, {0, {want}}, "float32", facts);
+  return facts;
+}
+
+TEST(Metadata, EqualLayoutsAreNoFactAndEveryDifferenceIsOne) {
+  const TensorResult want =
+      tensor_of<float>("output 0", DType::kFloat32, {2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_TRUE(metadata(want, want).empty());
+  TensorResult got = want;
+  got.layout.dtype = DType::kInt32;
+  EXPECT_THAT(metadata(got, want).at(0).detail, HasSubstr("dtype int32"));
+  got = want;
+  got.layout.shape = {3, 2};
+  EXPECT_THAT(metadata(got, want).at(0).detail, HasSubstr("shape [3, 2]"));
+  got = want;
+  got.layout.strides = {1, 2};
+  EXPECT_THAT(metadata(got, want).at(0).detail, HasSubstr("strides (1, 2)"));
+  got = want;
+  got.alias_of = "x";
+  EXPECT_THAT(metadata(got, want).at(0).detail, HasSubstr("shares storage"));
+  got = want;
+  got.present = false;
+  EXPECT_THAT(metadata(got, want).at(0).detail, HasSubstr("None"));
+}
+
+TEST(Metadata, GradientsMayHaveAnyStrides) {
+  TensorResult want = tensor_of<float>("gradient of x", DType::kFloat32, {2, 2}, {1, 2, 3, 4});
+  want.role = TensorResult::Role::kGradient;
+  TensorResult got = want;
+  got.layout.strides = {1, 2};
+  EXPECT_TRUE(metadata(got, want).empty());
+  got.layout.dtype = DType::kFloat64;
+  EXPECT_FALSE(metadata(got, want).empty());
+}
+
+Case attention(std::vector<SdpaKernel> kernels) {
+  ProgramBuilder b;
+  const Ref x = b.input("x", DType::kFloat32, {1, 1, 2, 4}, Fill{});
+  b.output(b.call("y", "scaled_dot_product_attention", {{"query", x}, {"key", x}, {"value", x}}));
+  Case c = std::move(b).take();
+  if (!kernels.empty()) c.environment.sdpa = SdpaChoice{std::move(kernels), false};
+  return c;
+}
+
+Run with_kernel(const std::string& name) {
+  ulpfuzz::Run run = kFine;
+  run.kernels.push_back({name, "forward", 1, {}});
+  return run;
+}
+
+TEST(Kernels, TheFusedKernelIsAttestedAndProductsAreMath) {
+  const char* flash = "aten::_scaled_dot_product_flash_attention_for_cpu";
+  EXPECT_EQ(attention_kernel(with_kernel(flash), ""), "FLASH_ATTENTION");
+  EXPECT_EQ(attention_kernel(with_kernel("aten::bmm"), ""), "MATH");
+  EXPECT_EQ(attention_kernel(with_kernel(flash), "backward"), "MATH");
+  EXPECT_EQ(attention_kernel(with_kernel("aten::_scaled_dot_product_efficient_attention"), ""),
+            "EFFICIENT_ATTENTION");
+  EXPECT_EQ(attention_kernel(with_kernel("aten::_scaled_dot_product_cudnn_attention"), ""),
+            "CUDNN_ATTENTION");
+}
+
+TEST(Kernels, AnotherKernelThanEagersIsAFactOnlyUnderAChoice) {
+  const ulpfuzz::Run flash = with_kernel("aten::_scaled_dot_product_flash_attention_for_cpu");
+  const ulpfuzz::Run math = with_kernel("aten::bmm");
+  std::vector<Fact> facts;
+  kernel_facts(math, flash, attention({}), "float32", facts);
+  kernel_facts(flash, flash, attention({SdpaKernel::kFlash}), "float32", facts);
+  EXPECT_TRUE(facts.empty());
+  kernel_facts(math, flash, attention({SdpaKernel::kFlash}), "float32", facts);
+  ASSERT_EQ(facts.size(), 1u);
+  EXPECT_EQ(facts[0].kind, VerdictKind::kKernelMismatch);
+  EXPECT_THAT(facts[0].detail, HasSubstr("FLASH_ATTENTION"));
+}
+
+ExactTensor exact_floats(std::vector<double> values, double bound) {
+  ExactTensor exact;
+  exact.name = "output 0";
+  exact.type = {DType::kFloat32, {static_cast<std::int64_t>(values.size())}};
+  exact.bound.assign(values.size(), bound);
+  exact.marks.assign(values.size(), 0);
+  exact.values = std::move(values);
+  return exact;
+}
+
+// The verdict on one element, eager's beside it.
+VerdictKind element(float got, double exact, double bound, std::optional<float> eager = {}) {
+  std::vector<Fact> facts;
+  const TensorResult result = floats("output 0", {got});
+  const TensorResult beside = floats("output 0", {eager.value_or(0)});
+  check_elements(result, eager ? &beside : nullptr, exact_floats({exact}, bound), "float32", facts);
+  return primary(facts);
+}
+
+TEST(Elements, WithinTwiceTheBoundIsRight) {
+  EXPECT_EQ(element(1.0f, 1.0, 0.1), VerdictKind::kAgree);
+  EXPECT_EQ(element(1.2f, 1.0, 0.11), VerdictKind::kAgree);
+  EXPECT_EQ(element(1.3f, 1.0, 0.1), VerdictKind::kWrong);
+  EXPECT_EQ(element(0.0f, 1e-8, 1e-15), VerdictKind::kWrong);
+}
+
+TEST(Elements, NonFiniteWhereTheExactValueIsFinite) {
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(element(kNan, 1.0, 0.1), VerdictKind::kNanMismatch);
+  EXPECT_EQ(element(inf, 1.0, 0.1), VerdictKind::kNanMismatch);
+  EXPECT_EQ(element(1.0f, NAN, 0.1), VerdictKind::kNanMismatch);
+  EXPECT_EQ(element(1.0f, kInf, 0.1), VerdictKind::kNanMismatch);
+  EXPECT_EQ(element(kNan, NAN, 0.1), VerdictKind::kAgree);
+  EXPECT_EQ(element(inf, kInf, 0.1), VerdictKind::kAgree);
+  EXPECT_EQ(element(-inf, kInf, 0.1), VerdictKind::kNanMismatch);
+  // A legal error may lead beyond the largest float.
+  EXPECT_EQ(element(inf, 3.4e38, 1e36), VerdictKind::kAgree);
+  EXPECT_EQ(element(-inf, 3.4e38, 1e36), VerdictKind::kNanMismatch);
+}
+
+TEST(Elements, WhereAnythingGoesNothingIsSaid) {
+  EXPECT_EQ(element(5.0f, 1.0, kInf), VerdictKind::kAgree);
+  EXPECT_EQ(element(kNan, 1.0, kInf), VerdictKind::kAgree);
+}
+
+TEST(Elements, ASystemIsNotBlamedWhereEagerIsOutsideToo) {
+  EXPECT_EQ(element(5.0f, 1.0, 0.1, 6.0f), VerdictKind::kUndecided);
+  EXPECT_EQ(element(5.0f, 1.0, 0.1, 5.0f), VerdictKind::kAgree);  // the same bits
+  EXPECT_EQ(element(5.0f, 1.0, 0.1, 1.0f), VerdictKind::kWrong);
+}
+
+TEST(Elements, MarkedOnesAreLeftOutAndSaidSo) {
+  ExactTensor exact = exact_floats({1, 2}, 0.1);
+  exact.marks[1] = kNearTie;
+  std::vector<Fact> facts;
+  const TensorResult got = floats("output 0", {1, 9});
+  const TensorResult eager = floats("output 0", {1, 2});
+  const ElementCheck check = check_elements(got, &eager, exact, "float32", facts);
+  EXPECT_TRUE(facts.empty());
+  EXPECT_TRUE(check.comparable);
+  EXPECT_TRUE(check.masked_difference);
+  EXPECT_EQ(check.masked_marks, kNearTie);
+  EXPECT_EQ(check.measure.masked, 1);
+  EXPECT_EQ(check.measure.rms_error, 0);
+}
+
+TEST(Elements, AnIndexIsRightWhereItsValueIsAsGood) {
+  ExactTensor exact;
+  exact.name = "output 0";
+  exact.type = {DType::kInt64, {2}};
+  exact.integers = {3, 0};
+  exact.bound = {0, 0};
+  exact.marks = {0, 0};
+  exact.acceptable = {{3, 5}, {0}};
+  const auto kind = [&](std::int64_t a, std::int64_t b) {
+    std::vector<Fact> facts;
+    check_elements(indices("output 0", {a, b}), nullptr, exact, "float32", facts);
+    return primary(facts);
+  };
+  EXPECT_EQ(kind(3, 0), VerdictKind::kAgree);
+  EXPECT_EQ(kind(5, 0), VerdictKind::kAgree);
+  EXPECT_EQ(kind(4, 0), VerdictKind::kWrong);
+  EXPECT_EQ(kind(3, 1), VerdictKind::kWrong);
+}
+
+TEST(Elements, PartsOfAComplexElementShareABound) {
+  ExactTensor exact;
+  exact.name = "output 0";
+  exact.type = {DType::kComplex64, {2}};
+  exact.values = {1, 2, 3, 4};
+  exact.bound = {0.1, 0.5};
+  exact.marks = {0, 0};
+  const auto kind = [&](std::vector<float> parts) {
+    std::vector<Fact> facts;
+    check_elements(tensor_of<float>("output 0", DType::kComplex64, {2}, parts), nullptr, exact,
+                   "float32", facts);
+    return primary(facts);
+  };
+  EXPECT_EQ(kind({1, 2, 3, 4}), VerdictKind::kAgree);
+  EXPECT_EQ(kind({1, 2, 3, 4.9f}), VerdictKind::kAgree);
+  EXPECT_EQ(kind({1, 2.9f, 3, 4}), VerdictKind::kWrong);
+}
+
+TEST(Spread, ARunLikeTheLegalOnesHasRatioOne) {
+  const ExactTensor exact = exact_floats({1, 2, 3, 4}, 1);
+  std::vector<std::vector<double>> legal;
+  for (const double e : {0.9e-3, 1e-3, 1.1e-3}) legal.push_back({1 + e, 2 - e, 3 + e, 4 - e});
+  const Spread s = spread(legal, exact);
+  ASSERT_TRUE(s.valid);
+  EXPECT_NEAR(log_ratio(1e-3, s), 0, 0.01);
+  EXPECT_NEAR(log_ratio(10e-3, s), std::log(10), 0.01);
+  EXPECT_FALSE(spread({{1, 2, 3, 4}}, exact).valid);  // one run has no spread
+}
+
+TEST(Spread, ErrorsBelowTheFinalRoundingAreNotToldApart) {
+  const ExactTensor exact = exact_floats({1, 1, 1, 1}, 1);
+  const std::vector<std::vector<double>> legal(3, {1, 1, 1, 1});
+  EXPECT_NEAR(log_ratio(0, spread(legal, exact)), 0, 1e-9);
+  EXPECT_LT(log_ratio(1e-8, spread(legal, exact)), 0.2);
+  EXPECT_GT(log_ratio(1e-5, spread(legal, exact)), 3);
+}
+
+}  // namespace
+}  // namespace ulpfuzz
