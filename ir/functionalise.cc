@@ -29,8 +29,9 @@ class Functionaliser {
       if (const Ref* written = aliases_.written(node)) {
         write(node, *written);
       } else {
-        result_.nodes.push_back(node);
-        rename_operands(result_.nodes.back(), [this](const Ref& ref) { return current(ref); });
+        Node again = node;
+        rename_operands(again, [this](const Ref& ref) { return current(ref); });
+        result_.nodes.push_back(std::move(again));
         for (int i = 0; i < types_.outputs(node.name); ++i) settle({node.name, i}, {node.name, i});
       }
     }

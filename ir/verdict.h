@@ -36,16 +36,17 @@ bool is_finding(VerdictKind kind);  // worth a place in the store: kLessAccurate
 // One thing that was established.
 struct Fact {
   VerdictKind kind = VerdictKind::kAgree;
-  std::string tensor;    // "output 0", "gradient of w"; empty: of the whole run
-  std::string rung;      // dtype of the ladder's rung it was seen on: "bfloat16", "float32"
-  std::string strength;  // "observed" (an event), "bound" (beyond a rigorous bound), "statistical"
+  std::string tensor = {};  // "output 0", "gradient of w"; empty: of the whole run
+  std::string rung = {};    // dtype of the ladder's rung it was seen on: "bfloat16", "float32"
+  std::string strength =
+      {};                // "observed" (an event), "bound" (beyond a rigorous bound), "statistical"
   double statistic = 0;  // its meaning is in `detail`; for numeric facts error over allowance
   // One sentence for a person, with the numbers. Of an event (not a numeric fact) what stands
   // before the first ": ", after the name of the tensor if it begins with one, says of which sort
   // it is, as in "RuntimeError in compile: expected size 32": that, without numbers, goes into the
   // signature.
-  std::string detail;
-  std::string evidence;  // hash of the request whose run showed it
+  std::string detail = {};
+  std::string evidence = {};  // hash of the request whose run showed it
 };
 
 // Per-tensor measurements that stand beside the facts, for reports.
