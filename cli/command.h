@@ -35,6 +35,7 @@ struct SystemOptions {
   std::string systems = "inductor";
   std::string fault;  // planted into the last system named
   int jobs = 0;
+  std::string cpu_limit = "60s";  // of one case
   void add_to(CLI::App& command);
   std::vector<SystemSpec> parsed() const;
   SchedulerOptions scheduler() const;

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "cli/command.h"
+#include "cli/time.h"
 #include "fuzz/store.h"
 #include "generators/family.h"
 #include "ir/error.h"
@@ -32,6 +33,11 @@ void SystemOptions::add_to(CLI::App& command) {
   command.add_option("--fault", fault,
                      "Plant a fault into the last system named (for tests), e.g. attn-scale=1.03");
   command.add_option("--jobs", jobs, "Workers at the same time (default: one a core)");
+  command
+      .add_option(
+          "--cpu-limit", cpu_limit,
+          "CPU time of one case, compilation included; a hang is confirmed at four times that")
+      ->capture_default_str();
 }
 
 std::vector<SystemSpec> SystemOptions::parsed() const {
@@ -55,6 +61,7 @@ std::vector<SystemSpec> SystemOptions::parsed() const {
 SchedulerOptions SystemOptions::scheduler() const {
   SchedulerOptions options;
   options.jobs = jobs;
+  options.limits.cpu_seconds = parse_time("--cpu-limit", cpu_limit);
   return options;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <thread>
 
 #include "fuzz/investigate.h"
 #include "report/report.h"
@@ -48,6 +49,21 @@ std::map<std::string, std::string> files_of(const Finding& finding, const OpTabl
           {"report.md", report_md(finding, table)}};
 }
 
+// Tells the scheduler to stop as soon as the user does, so that nobody waits for a pack to end.
+class StopWatch {
+ public:
+  StopWatch(const std::atomic<bool>& stop, Scheduler& scheduler)
+      : thread_([&stop, &scheduler](const std::stop_token& over) {
+          while (!over.stop_requested() && !stop) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+          }
+          if (stop) scheduler.stop();
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
 class Loop {
  public:
   Loop(const CampaignOptions& options, const OpTable& table, const std::atomic<bool>& stop,
@@ -82,6 +98,7 @@ class Loop {
   }
 
   CampaignSummary run() {
+    const StopWatch watch(stop_, scheduler_);
     while (!finished()) {
       batch();
       tick("");
