@@ -13,16 +13,16 @@ namespace ulpfuzz {
 
 // A finding as reports see it: the reduced case, what was said of it, and the runs that show it.
 struct Finding {
-  std::string id;       // hash of the signature and the minimal program, 12 hex digits
+  std::string id;  // hash of the signature and the minimal program, 12 hex digits
   Signature signature;
   Case original;
   Case minimal;
-  Verdict verdict;      // of the system, on the minimal case
-  Verdict eager;        // eager's own, on the minimal case
-  Run system_run;       // alone, on the minimal case
+  Verdict verdict;  // of the system, on the minimal case
+  Verdict eager;    // eager's own, on the minimal case
+  Run system_run;   // alone, on the minimal case
   Run eager_run;
-  Exact exact;          // of the minimal case; empty when the program raises
-  bool reduced = false; // the reduction reached a fixpoint
+  Exact exact;           // of the minimal case; empty when the program raises
+  bool reduced = false;  // the reduction reached a fixpoint
 };
 
 // A script that needs torch alone: builds the inputs, runs eager and compiled, prints both beside
@@ -35,9 +35,9 @@ std::string report_md(const Finding& finding, const OpTable& table);
 
 // JUnit XML of a replay.
 struct ReplayResult {
-  std::string name;       // the case's file
+  std::string name;  // the case's file
   bool as_expected = false;
-  std::string expected;   // "inductor: stride-assert"
+  std::string expected;  // "inductor: stride-assert"
   std::string found;
   double cpu_seconds = 0;
   std::string detail;
