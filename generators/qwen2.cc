@@ -137,8 +137,8 @@ class Recipe {
     const Ref projected = b_.call(name + "_proj", "linear.default",
                                   {{"input", x}, {"weight", matrix}, {"bias", bias}});
     const Ref split = b_.call(
-        name + "_split", "view.default",
-        {{"self", projected}, {"size", std::vector<Dim>{batch_, length_, -1, c_.head_dim}}});
+        name + "_split", "reshape.default",
+        {{"self", projected}, {"shape", std::vector<Dim>{batch_, length_, -1, c_.head_dim}}});
     return transpose(name + "_heads", split);
   }
 
@@ -167,10 +167,10 @@ class Recipe {
                 {{"self", labels}, {"pad", std::vector<Dim>{0, 1}}, {"value", Scalar{kIgnored}}});
     const Ref next = b_.call("labels_next", "contiguous.default",
                              {{"self", slice("labels_shifted", padded, 1, 1, length_ + Dim(1))}});
-    const Ref rows = b_.call("logits_rows", "view.default",
-                             {{"self", wide}, {"size", std::vector<Dim>{-1, vocab_}}});
+    const Ref rows = b_.call("logits_rows", "reshape.default",
+                             {{"self", wide}, {"shape", std::vector<Dim>{-1, vocab_}}});
     const Ref targets =
-        b_.call("targets", "view.default", {{"self", next}, {"size", std::vector<Dim>{-1}}});
+        b_.call("targets", "reshape.default", {{"self", next}, {"shape", std::vector<Dim>{-1}}});
     return b_.call("loss", "cross_entropy_loss.default",
                    {{"self", rows}, {"target", targets}, {"ignore_index", Dim(kIgnored)}});
   }

@@ -10,6 +10,7 @@
 #include "generators/circumstances.h"
 #include "generators/family.h"
 #include "generators/layout.h"
+#include "ir/error.h"
 #include "ir/rewrite.h"
 #include "ir/verify.h"
 #include "ops/table.h"
