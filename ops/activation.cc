@@ -239,7 +239,7 @@ bool draw_logit(Draw& d) {
   return d.call(std::move(args));
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::sigmoid(Tensor self) -> Tensor",
      .python = "torch.sigmoid",
      .infer = infer_unary_float,

@@ -154,7 +154,7 @@ struct LogSigmoidBackwardKernel {
   }
 };
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
      .python = "torch.ops.aten.tanh_backward",
      .infer = kOfOutput,

@@ -267,7 +267,7 @@ bool draw_lerp_scalar(Draw& d) {
       {{"self", self}, {"end", d.broadcastable(self, false)}, {"weight", draw_fraction(d)}});
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
      .python = "torch.add",
      .infer = infer_add,

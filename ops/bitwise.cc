@@ -109,7 +109,7 @@ bool draw_shift(Draw& d) {
   return d.call({{"self", self}, {"other", d.new_input(type.dtype, type.shape, fill)}});
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor",
      .python = "torch.bitwise_and",
      .infer = infer_bits_tensors,

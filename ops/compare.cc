@@ -101,7 +101,7 @@ constexpr auto kXor = [](const auto& a, const auto& b) {
   return logical_or(logical_and(a, logical_not(b)), logical_and(logical_not(a), b));
 };
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::eq.Tensor(Tensor self, Tensor other) -> Tensor",
      .python = "torch.eq",
      .infer = infer_comparison_tensors,

@@ -264,7 +264,7 @@ bool draw_floor_divide(Draw& d) {
 bool draw_remainder(Draw& d) { return draw_divided(d, {}, 0, true); }
 bool draw_remainder_scalar(Draw& d) { return draw_divided(d, {}, 1, true); }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
      .python = "torch.div",
      .infer = infer_division,

@@ -99,7 +99,7 @@ constexpr OpRow row(std::string_view schema, std::string_view python, DrawRule d
           .edges = kEdges};
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     row("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
         ".add_", draw_add_inplace, 0.7),
     row("aten::sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",

@@ -66,7 +66,7 @@ bool draw_nan_to_num(Draw& d) {
   return d.call(std::move(args));
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::abs(Tensor self) -> Tensor",
      .python = "torch.abs",
      .infer = infer_same_no_bool,

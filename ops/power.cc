@@ -290,7 +290,7 @@ bool draw_pow_of_number(Draw& d) {
   return d.call({{"self", Scalar{d.random().pick(kNumbers)}}, {"exponent", exponent}});
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
      .python = "torch.pow",
      .infer = infer_pow,

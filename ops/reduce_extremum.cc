@@ -223,7 +223,7 @@ bool draw_arg(Draw& d) {
   return d.call(std::move(args));
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
      .python = "torch.amax",
      .infer = infer_reduction,

@@ -226,7 +226,7 @@ bool draw_vector_norm(Draw& d) {
   return d.call(std::move(args));
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, "
                "bool keepdim=False) -> Tensor",
      .python = "torch.var",

@@ -256,7 +256,7 @@ bool draw_cumulative(Draw& d) {
   return d.call({{"self", self}, {"dim", Dim(d.dim(self))}});
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
      .python = "torch.sum",
      .infer = infer_sum,

@@ -243,7 +243,7 @@ bool draw_where_number(Draw& d) {
                  {"other", d.number(d.type(self).dtype)}});
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::maximum(Tensor self, Tensor other) -> Tensor",
      .python = "torch.maximum",
      .infer = infer_binary_tensors,

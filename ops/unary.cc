@@ -44,7 +44,7 @@ std::vector<TensorType> infer_polygamma(const Call& call) {
   return infer_unary_float(call);
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::exp(Tensor self) -> Tensor",
      .python = "torch.exp",
      .infer = infer_unary_float,
