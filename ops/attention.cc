@@ -416,7 +416,7 @@ bool draw_attention(Draw& d) {
   return d.call(std::move(args));
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, "
                "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, "
                "float? scale=None, bool enable_gqa=False) -> Tensor",

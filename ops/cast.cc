@@ -65,7 +65,7 @@ bool draw_to(Draw& d) {
   return d.call(std::move(args));
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, "
                "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
      .python = ".to",

@@ -111,7 +111,7 @@ bool draw_arange(Draw& d) {
   return d.call(std::move(args));
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, "
                "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
      .python = "torch.full",

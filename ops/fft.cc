@@ -364,7 +364,7 @@ bool draw_complex(Draw& d) {
 
 constexpr Numerics kExtern{.extern_kernel = true};
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
      .python = "torch.fft.rfft",
      .infer = infer_fft<Transform::kRealForward>,

@@ -382,7 +382,7 @@ bool draw_one_hot(Draw& d) {
 // ATen's CPU kernels may add half numbers up in the half type.
 constexpr Numerics kScattered{.extern_kernel = true, .narrow_accumulator = true};
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) "
                "-> Tensor",
      .python = "torch.gather",

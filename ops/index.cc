@@ -361,7 +361,7 @@ constexpr Numerics kExtern{.extern_kernel = true};
 // ATen's CPU kernels add half numbers up in the half type.
 constexpr Numerics kAccumulated{.extern_kernel = true, .narrow_accumulator = true};
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
      .python = "{self}[{indices}]",
      .infer = infer_index,

@@ -256,7 +256,7 @@ bool draw_pad(Draw& d) {
   return d.call(std::move(args));
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
      .python = "torch.cat",
      .infer = infer_cat,

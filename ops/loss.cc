@@ -334,7 +334,7 @@ bool draw_cross_entropy(Draw& d) {
 
 constexpr Numerics kWithExp{.function_ulps = 6};
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, "
                "int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
      .python = "torch.nn.functional.cross_entropy({self}, {target}, weight={weight}, "

@@ -486,7 +486,7 @@ bool draw_baddbmm(Draw& d) { return draw_add_product(d, "batch1", "batch2", 3); 
 
 constexpr Numerics kExtern{.extern_kernel = true};
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor",
      .python = "torch.mm",
      .infer = infer_mm,

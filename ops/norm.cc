@@ -320,7 +320,7 @@ bool draw_group_norm(Draw& d) {
 
 constexpr Numerics kNorm{.function_ulps = 4};
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
                "Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
      .python = "torch.nn.functional.layer_norm",

@@ -417,7 +417,7 @@ bool draw_diagonal_scatter(Draw& d) {
       {{"self", self}, {"src", d.operand_of(d.type(self).dtype, shape)}, {"offset", Dim(offset)}});
 }
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
      .python = "torch.reshape",
      .infer = infer_reshape,

@@ -141,7 +141,7 @@ bool draw_softmax(Draw& d) {
 constexpr Numerics kWithFastExp{.function_ulps = 20};
 constexpr Numerics kWithExp{.function_ulps = 6};
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
      .python = "torch.softmax",
      .infer = infer_softmax,

@@ -424,7 +424,7 @@ bool draw_unflatten(Draw& d) {
 
 constexpr Numerics kView{.is_view = true};
 
-const OpRow kRows[] = {
+constexpr OpRow kRows[] = {
     {.schema = "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
      .python = "torch.transpose",
      .infer = infer_view<transpose_layout>,
