@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -211,7 +211,7 @@ void Process::kill() {
 int Process::wait(Channel::Clock::time_point deadline) {
   if (pid_ >= 0) {
     // A descriptor of the process becomes readable when it ends: no polling.
-    const UniqueFd ending(static_cast<int>(::pidfd_open(pid_, 0)));
+    const UniqueFd ending(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     if (ending && wait_for(ending.get(), POLLIN, deadline)) ::kill(-pid_, SIGKILL);
     kill();
   }

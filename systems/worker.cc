@@ -50,7 +50,8 @@ WorkerHello read_hello(const Json& hello) {
   for (const Json& system : hello.value("systems", Json::array())) {
     if (system.is_string()) result.systems.push_back(system.get<std::string>());
   }
-  for (const auto& [key, value] : hello.value("versions", Json::object()).items()) {
+  const Json versions = hello.value("versions", Json::object());  // items() only refers to it
+  for (const auto& [key, value] : versions.items()) {
     if (value.is_string()) result.versions[key] = value.get<std::string>();
   }
   return result;
