@@ -34,9 +34,7 @@ class Recipe {
   Case build() && {
     const Ref input_ids = b_.input("input_ids", DType::kInt64, {batch_, length_}, tokens("ids"));
     const Ref embedding = weight("embed_tokens_weight", {vocab_, hidden_});
-    Ref hidden = b_.call(
-        "inputs_embeds", "embedding.default",
-        {{"weight", embedding}, {"indices", input_ids}, {"padding_idx", Dim(c_.pad_token_id)}});
+    Ref hidden = embed(embedding, input_ids);
     if (c_.rope) rotary_embedding();
     for (std::int64_t layer = 0; layer < c_.num_hidden_layers; ++layer) {
       hidden = decoder_layer(layer_name(layer), hidden);
@@ -55,6 +53,12 @@ class Recipe {
   }
 
  private:
+  Ref embed(const Ref& embedding, const Ref& input_ids) {
+    std::vector<NamedArgument> args = {{"weight", embedding}, {"indices", input_ids}};
+    if (c_.pad_token_id >= 0) args.push_back({"padding_idx", Dim(c_.pad_token_id)});
+    return b_.call("inputs_embeds", "embedding.default", std::move(args));
+  }
+
   // Qwen2RotaryEmbedding: in float32 whatever the dtype.
   void rotary_embedding() {
     const Ref positions = b_.input("position_ids", DType::kInt64, {1, length_}, position_fill());
