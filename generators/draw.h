@@ -85,6 +85,9 @@ class Draw {
   // Appends the call; false (and nothing appended) when the row's type rule refuses it or a result
   // would be too large.
   virtual bool call(std::vector<NamedArgument> args) = 0;
+  // Appends a call of another operator, for idioms of several calls (attention written by hand);
+  // its first result. Throws Error, which gives the whole draw up, when its type rule refuses.
+  virtual Ref also(const std::string& op, std::vector<NamedArgument> args) = 0;
   virtual const Op& op() const = 0;
 };
 

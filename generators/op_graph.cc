@@ -363,6 +363,15 @@ bool GraphDraw::call(std::vector<NamedArgument> args) {
   return true;
 }
 
+Ref GraphDraw::also(const std::string& op, std::vector<NamedArgument> args) {
+  const Op* const drawn = op_;
+  op_ = &table_.at(op);
+  const bool appended = call(std::move(args));
+  op_ = drawn;
+  if (!appended) throw NoOperand(op, "refused as a part of an idiom");
+  return {state_.program.nodes.back().name, 0};
+}
+
 // x.add_(x[0]) and the like: what is read depends on the order of elements.
 bool GraphDraw::reads_what_it_writes(const Node& node) {
   for (const SchemaArgument& slot : op_->schema.args) {

@@ -51,6 +51,7 @@ class GraphDraw : public Draw {
   DType floating_dtype() override;
   DType any_dtype() override;
   bool call(std::vector<NamedArgument> args) override;
+  Ref also(const std::string& op, std::vector<NamedArgument> args) override;
   const Op& op() const override { return *op_; }
 
  private:

@@ -378,8 +378,44 @@ Ref draw_mask(Draw& d, DType dtype, const Attention& a) {
   return d.new_input(dtype, shape, fill);
 }
 
+// Attention as people wrote it before there was an operator, which compilers look for: queries
+// (b, h, s, d), keys (b, h, s, d) or still (b, s, h, d), scaled by a product or a quotient.
+bool draw_by_hand(Draw& d) {
+  const Ref query = d.operand(
+      {.types = Want::Types::kFloating, .min_rank = 4, .max_rank = 4, .also = [](const auto& t) {
+         return element_count(t.shape) > 0;
+       }});
+  const TensorType type = d.type(query);
+  const Shape& q = type.shape;
+  Ref keys;
+  if (d.random().chance(0.5)) {
+    const Ref key = d.operand_of(type.dtype, q);
+    keys = d.also("aten.transpose.int", {{"self", key}, {"dim0", Dim(-2)}, {"dim1", Dim(-1)}});
+  } else {
+    const std::int64_t length = d.random().chance(0.5) ? q[1] : q[2];
+    const Ref key = d.operand_of(type.dtype, {q[0], length, q[1], q[3]});
+    keys = d.also("aten.permute.default", {{"self", key}, {"dims", std::vector<Dim>{0, 2, 3, 1}}});
+  }
+  Ref scores = d.also("aten.matmul.default", {{"self", query}, {"other", keys}});
+  if (d.random().chance(0.8)) {
+    const bool product = d.random().chance(0.5);
+    scores = d.also(product ? "aten.mul.Tensor" : "aten.div.Tensor",
+                    {{"self", scores}, {"other", Scalar{product ? 0.25 : 4.0}}});
+  }
+  if (d.random().chance(0.2)) {
+    const Shape shape(d.type(scores).shape.end() - 2, d.type(scores).shape.end());
+    const Ref mask = d.operand_of(type.dtype, shape);
+    scores = d.also("aten.add.Tensor", {{"self", scores}, {"other", mask}});
+  }
+  const Ref weights = d.also("aten.softmax.int", {{"self", scores}, {"dim", Dim(-1)}});
+  const Shape value{q[0], q[1], d.type(scores).shape.back(), q[3]};
+  d.also("aten.matmul.default", {{"self", weights}, {"other", d.operand_of(type.dtype, value)}});
+  return true;
+}
+
 // Heads before positions, mostly; keys of another length, fewer heads, other widths of values.
 bool draw_attention(Draw& d) {
+  if (d.random().chance(0.15)) return draw_by_hand(d);
   const Ref query =
       d.operand({.types = Want::Types::kFloating,
                  .min_rank = d.random().chance(0.85) ? 4 : 2,
@@ -425,7 +461,7 @@ constexpr OpRow kRows[] = {
      .kernels = &kKernels<AttentionKernel>,
      .derivative = derive_attention,
      .draw = draw_attention,
-     .weight = 2,
+     .weight = 2.5,
      .numerics = {.function_ulps = 20, .extern_kernel = true}},
 };
 
