@@ -35,7 +35,8 @@
   FAMILY(fft)                    \
   FAMILY(reduce_sum)             \
   FAMILY(reduce_extremum)        \
-  FAMILY(reduce_moments)
+  FAMILY(reduce_moments)         \
+  FAMILY(order)
 
 namespace ulpfuzz {
 

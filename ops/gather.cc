@@ -151,6 +151,13 @@ struct ScatterAddKernel {
       sums.add(to, src, from[i], at.marks);
     }
     sums.finish();
+    // Where an index is in doubt, any element of its line may be the one.
+    for (std::size_t i = 0; i < g.at.size(); ++i) {
+      const std::uint8_t marks = index_at(index, g.at[i], g.size).marks;
+      for (std::int64_t j = 0; (marks & kNearTie) && j < g.size; ++j) {
+        mark_element(out, g.base[i] + j * g.step, marks);
+      }
+    }
   }
 };
 

@@ -55,6 +55,11 @@ void copy_element(const Tensor<T>& to, std::int64_t at, const Tensor<T>& from, s
   }
 }
 
+template <class T>
+void mark_element(const Tensor<T>& to, std::int64_t at, std::uint8_t marks) {
+  copy_element(to, at, to, at, marks);
+}
+
 // Adds `alpha` times what arrives to the elements of a contiguous tensor, in any order.
 template <class T>
 class Accumulator {
