@@ -1,4 +1,4 @@
-"""Which kernels ran: one more execution under torch's profiler."""
+"""Which kernels ran: one more execution under autograd's profiler."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import torch
-from torch.profiler import ProfilerActivity, profile
+from torch.autograd.profiler import profile  # torch.profiler's imports a compiler
 
 _OF_INTEREST = re.compile(r"^aten::.*(attention|bmm|mm|softmax|conv|fft)")
 
@@ -17,14 +16,12 @@ class Kernels:
     """Collects kernels by phase; `watch` goes to execute.run_once."""
 
     def __init__(self, device: str) -> None:
-        self._activities = [ProfilerActivity.CPU]
-        if device == "cuda":
-            self._activities.append(ProfilerActivity.CUDA)
+        self._device = None if device == "cpu" else device
         self._counts: dict[tuple[str, str], int] = {}
 
     @contextlib.contextmanager
     def watch(self, phase: str) -> Iterator[None]:
-        with profile(activities=self._activities) as profiler:
+        with profile(use_device=self._device) as profiler:
             yield
         for event in profiler.key_averages():
             if _OF_INTEREST.match(event.key):

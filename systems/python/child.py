@@ -110,9 +110,6 @@ class Job:
         specs = self._request["items"]
         # Programs that are compiled together share a fate; others have one each.
         packs = [specs] if self._system.compiles else [[spec] for spec in specs]
-        self._stages.enter("build")
-        self._environment.apply()
-        self._system.observe(self._stages.enter, self._left_compilation)
         try:
             runs = [run for pack in packs for run in self._run_pack(pack)]
         except OutOfMemory:
@@ -133,6 +130,7 @@ class Job:
         self._stages.begin()
         try:
             self._stages.enter("build")
+            self._environment.apply()
             items = [Item.of(spec, number) for number, spec in enumerate(specs)]
             call = self._prepare(items)
             self._execute(call, items, executions)
@@ -162,13 +160,15 @@ class Job:
         """The pack as the system runs it; a compiler compiles on the first call."""
         programs = [item.program for item in items]
         environment = self._environment
+        self._system.observe(self._stages.enter, self._left_compilation)
         if self._system.compiles and environment.caching:
             # What a process does that has tried another choice before, caches on.
             self._stages.enter("prime")
             before = replace(environment, sdpa=environment.primed_by or environment.sdpa)
             self._phase = "prime"
             run_once(self._system.make(programs, before, self._options), items, 0, before)
-            self._system.reset()
+            self._system.reset()  # forgets who observes, too
+            self._system.observe(self._stages.enter, self._left_compilation)
         return self._system.make(programs, environment, self._options)
 
     def _execute(self, call: Pack, items: list[Item], executions: list[list[Run]]) -> None:

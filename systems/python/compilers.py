@@ -44,10 +44,12 @@ def _eager(programs: list[Program], environment: Environment, options: Options) 
     return packed(programs)
 
 
+def _warm_up_eager(_: Path) -> None:
+    import torch.fx.experimental.symbolic_shapes  # noqa: F401  autograd.grad does, in every child
+
+
 def _inductor(programs: list[Program], environment: Environment, options: Options) -> Pack:
-    config = torch._inductor.config
-    config.fx_graph_cache = environment.caching
-    torch._functorch.config.enable_autograd_cache = environment.caching
+    _set_caches(environment.caching)
     torch._dynamo.config.fail_on_recompile_limit_hit = True  # never eager in disguise
     how: dict[str, Any] = {"dynamic": True if environment.dynamic else None, "backend": "inductor"}
     options = dict(options)
@@ -61,6 +63,11 @@ def _inductor(programs: list[Program], environment: Environment, options: Option
         return torch.compile(packed(programs), **how)
     alone = torch.compile(programs[0], **how)
     return lambda inputs: [alone(*inputs[0])]
+
+
+def _set_caches(on: bool) -> None:
+    torch._inductor.config.fx_graph_cache = on
+    torch._functorch.config.enable_autograd_cache = on
 
 
 def _literal(text: str) -> Any:
@@ -98,6 +105,7 @@ def _warm_up_inductor(folder: Path) -> None:
         z = torch.nn.functional.scaled_dot_product_attention(x[None], x[None], x[None])
         return y.sum(), torch.sin(z).mean(-1), torch.argmax(x, 1), w[i], (x > 0).to(torch.bfloat16)
 
+    _set_caches(False)
     torch.compile(program)(torch.zeros(8, 8), torch.zeros(8, 8), torch.tensor([0, 1]))
     _reset_dynamo()
 
@@ -145,7 +153,7 @@ SYSTEMS: dict[str, System] = {
     "eager@py": System(
         compiles=False,
         make=_eager,
-        warm_up=lambda folder: None,
+        warm_up=_warm_up_eager,
         reset=lambda: None,
         counters=dict,
         observe=lambda enter, leave: None,
