@@ -171,6 +171,26 @@ TEST(Exact, MarksNearTies) {
   EXPECT_EQ(exact.tensors[1].marks, (std::vector<std::uint8_t>{0, 0, 0}));
 }
 
+// Proves: an index of a maximum may be any whose value is the best or within error of it, and no
+// other; NaN is the best of all.
+TEST(Exact, AcceptableIndices) {
+  const Case test =
+      CaseText()
+          .input("x", kF32, {3, 4}, literal({1, 3, 3, 2, 0.1, 0.2, 0.3, 0.1, NAN, 1, 5, NAN}))
+          .node("a", "aten.argmax.default", {{"self", ref("x")}, {"dim", Dim(1)}})
+          .node("t", "aten.tanh.default", {{"self", ref("x")}})
+          .node("n", "aten.neg.default", {{"self", ref("t")}})
+          .node("m", "aten.min.dim", {{"self", ref("n")}, {"dim", Dim(0)}})
+          .output("a")
+          .output("m", 1)
+          .get();
+  const Exact exact = Oracle(op_table()).exact(test);
+  using Sets = std::vector<std::vector<std::int64_t>>;
+  EXPECT_EQ(exact.tensors[0].acceptable, (Sets{{1, 2}, {2}, {0, 3}}));
+  EXPECT_EQ(exact.tensors[1].acceptable, (Sets{{2}, {0}, {2}, {2}}));
+  EXPECT_TRUE(exact.tensors[0].marks[0] == 0);
+}
+
 // Proves: a float16 intermediate that may overflow opens what depends on it.
 TEST(Exact, MarksRange) {
   const Case test =
@@ -194,7 +214,7 @@ TEST(Exact, Float64HasLowParts) {
                         .node("y", "aten.exp.default", {{"self", ref("x")}})
                         .output("y")
                         .get();
-  const ExactTensor& y = Oracle(op_table()).exact(test).tensors[0];
+  const ExactTensor y = Oracle(op_table()).exact(test).tensors[0];
   EXPECT_EQ(y.values[0], std::exp(1.0));
   EXPECT_NEAR(y.low[0] / 1.4456468917292502e-16, 1, 1e-10);  // e - (double) e
 }
