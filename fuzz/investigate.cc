@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "generators/family.h"
 #include "ir/error.h"
 #include "ir/hash.h"
+#include "judge/rung.h"
 
 namespace ulpfuzz {
 namespace {
@@ -23,6 +25,40 @@ const Run* run_of(const Judged& judged, const Case& c, const std::string& system
     if (to_string(e.request.system) == system && e.request.test == c) return &e.run;
   }
   return nullptr;
+}
+
+// Verdicts on how a run ended, not on what it returned.
+bool is_event(VerdictKind kind) { return kind <= VerdictKind::kAcceptReject; }
+
+// What is needed to see this verdict again, and no more.
+JudgeOptions options_for(const Verdict& verdict, const JudgeOptions& options) {
+  JudgeOptions one = options;
+  one.systems = {parse_system(verdict.system)};
+  one.ladder = JudgeOptions::Ladder::kNone;  // see case_on_rung
+  one.confirm = verdict.primary == VerdictKind::kLessAccurate;
+  one.profile = verdict.primary == VerdictKind::kKernelMismatch;
+  return one;
+}
+
+// The case on the rung of the ladder where the verdict was reached, so that reduction needs no
+// ladder. A model keeps its configuration, whose dtype is what the rung changes.
+Case case_on_rung(const Case& c, const Verdict& verdict, const OpTable& table) {
+  const std::string_view own = name(narrowest_floating(c));
+  std::optional<DType> rung;
+  for (const Fact& fact : verdict.facts) {
+    if (fact.kind != verdict.primary) continue;
+    if (fact.rung == own) return c;
+    rung = parse_dtype(fact.rung);
+  }
+  if (!rung) return c;
+  if (c.model && c.model->fields.contains("dtype")) {
+    Case model;
+    model.model = c.model;
+    model.model->fields["dtype"] = std::string(name(*rung));
+    model.environment = c.environment;
+    return lower(model);
+  }
+  return at_rung(c, *rung, table);
 }
 
 std::string finding_id(const Signature& signature, const Case& minimal) {
@@ -74,18 +110,19 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
                                    const JudgeOptions& options, const OpTable& table,
                                    Scheduler& scheduler, const InvestigateOptions& how) {
   const Signature wanted = signature(verdict);
-  JudgeOptions one = options;
-  const SystemSpec system = parse_system(verdict.system);
-  one.systems = {system};
+  const JudgeOptions one = options_for(verdict, options);
+  const Case start = case_on_rung(shown_by, verdict, table);
+  const bool event = is_event(wanted.kind);
 
   const auto shows = [&](const Judged& judged) {
     const Verdict* found = verdict_of(judged.verdicts, verdict.system);
     return found != nullptr && signature(*found) == wanted;
   };
-  if (!shows(judge_cases({shown_by}, one, table, scheduler, true).front())) return std::nullopt;
+  if (!shows(judge_cases({start}, one, table, scheduler, true).front())) return std::nullopt;
 
   const double cpu_before = scheduler.usage().system_cpu_seconds;
   ReductionOptions reduction;
+  if (event) reduction.batch = 2;  // each runs alone: one that raises would take its pack with it
   reduction.go_on = [&](const ReductionProgress& progress) {
     if (how.progress) how.progress(progress);
     const double spent = scheduler.usage().system_cpu_seconds - cpu_before;
@@ -94,7 +131,7 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   const StillFails still_fails = [&](std::span<const Case> candidates) {
     std::vector<bool> fails;
     for (const Judged& judged :
-         judge_cases({candidates.begin(), candidates.end()}, one, table, scheduler)) {
+         judge_cases({candidates.begin(), candidates.end()}, one, table, scheduler, event)) {
       fails.push_back(shows(judged));
     }
     return fails;
@@ -103,14 +140,14 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   Finding finding;
   finding.signature = wanted;
   finding.original = shown_by;
-  Reduction reduced = reduce(shown_by, table, still_fails, reduction);
+  Reduction reduced = reduce(start, table, still_fails, reduction);
   finding.reduced = reduced.complete;
   Judged last = judge_cases({reduced.smallest}, one, table, scheduler, true).front();
   if (!shows(last)) {
     // Seen only in company of other programs: the case as it came is the finding.
-    reduced.smallest = shown_by;
+    reduced.smallest = start;
     finding.reduced = false;
-    last = judge_cases({shown_by}, one, table, scheduler, true).front();
+    last = judge_cases({start}, one, table, scheduler, true).front();
     if (!shows(last)) return std::nullopt;
   }
   finding.minimal = reduced.smallest;

@@ -36,12 +36,17 @@ SdpaChoice draw_sdpa_choice(Random& random) {
   return choice;
 }
 
-Environment draw_environment(Random& random, const Profile& profile, bool backward,
-                             bool has_attention) {
+Environment draw_process(Random& random, const Profile& profile) {
   Environment environment;
   environment.threads = random.chance(0.1) ? 2 : 1;
   environment.isa = random.chance(0.05) ? "avx2" : "native";
   environment.dynamic = random.chance(profile.dynamic_share);
+  return environment;
+}
+
+Environment draw_environment(Random& random, const Profile& profile, const Environment& process,
+                             bool backward, bool has_attention) {
+  Environment environment = process;
   environment.grad = backward;
   if (has_attention && random.chance(profile.sdpa_choice_share)) {
     environment.sdpa = draw_sdpa_choice(random);

@@ -22,18 +22,43 @@ bool has_attention(const Program& program) {
   });
 }
 
-Case draw_model(Random& random, const OpTable& table, const Profile& profile) {
+// Consecutive cases run in processes that are set up alike, so that they can be compiled together.
+constexpr std::uint64_t kBlock = 32;
+
+Environment block_environment(std::uint64_t seed, std::uint64_t index, const Profile& profile) {
+  Random random = Random(seed ^ 0x626C6F636BULL).fork(index / kBlock);
+  return draw_process(random, profile);
+}
+
+// Which operator case `index` must have: each has its turn once in every round, in an order that
+// differs from round to round and from seed to seed.
+const Op* operator_of_turn(std::uint64_t seed, std::uint64_t index,
+                           const std::vector<const Op*>& drawable) {
+  const std::uint64_t n = drawable.size();
+  std::vector<const Op*> order = drawable;
+  Random random = Random(seed ^ 0x7475726EULL).fork(index / n);
+  for (std::size_t i = order.size() - 1; i > 0; --i) {
+    const auto other = random.integer(0, static_cast<std::int64_t>(i));
+    std::swap(order[i], order[static_cast<std::size_t>(other)]);
+  }
+  return order[index % n];
+}
+
+Case draw_model(Random& random, const OpTable& table, const Profile& profile,
+                const Environment& process) {
   Case c;
   c.model = random.pick(families()).draw(random);
   c = lower(c);
-  c.environment = draw_environment(random, profile, !c.wrt.empty(), has_attention(c.program));
+  c.environment =
+      draw_environment(random, profile, process, !c.wrt.empty(), has_attention(c.program));
   verify(c, table);
   return c;
 }
 
 // `first`: an operator that must be there.
 Case draw_graph(Random& random, const OpTable& table, const Profile& profile,
-                const std::vector<const Op*>& drawable, const Op* first) {
+                const std::vector<const Op*>& drawable, const Op* first,
+                const Environment& process) {
   std::vector<double> weights;
   for (const Op* op : drawable) weights.push_back(op->row->weight);
   GraphDraw graph(random.fork(0), table, profile);
@@ -53,7 +78,7 @@ Case draw_graph(Random& random, const OpTable& table, const Profile& profile,
   const Types types = verify(c.program, table);
   const bool backward =
       random.chance(profile.backward_share) && draw_backward(random, table, types, c);
-  c.environment = draw_environment(random, profile, backward, has_attention(c.program));
+  c.environment = draw_environment(random, profile, process, backward, has_attention(c.program));
   verify(c, table);
   return c;
 }
@@ -67,16 +92,17 @@ Case generate_case(std::uint64_t seed, std::uint64_t index, const OpTable& table
     if (op.row->draw != nullptr && op.row->weight > 0) drawable.push_back(&op);
   }
   const Random stream = Random(seed).fork(index);
+  const Environment process = block_environment(seed, index, profile);
   std::string why = "no operator can be drawn";
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Random random = stream.fork(static_cast<std::uint64_t>(attempt));
     // Each operator gets its turn, however the weights are.
     const bool last_half = attempt >= kAttempts / 2;
     try {
-      if (random.chance(profile.model_share)) return draw_model(random, table, profile);
+      if (random.chance(profile.model_share)) return draw_model(random, table, profile, process);
       if (drawable.empty()) continue;
-      const Op* first = last_half ? nullptr : drawable[index % drawable.size()];
-      return draw_graph(random, table, profile, drawable, first);
+      const Op* first = last_half ? nullptr : operator_of_turn(seed, index, drawable);
+      return draw_graph(random, table, profile, drawable, first, process);
     } catch (const Error& error) {  // the next attempt draws something else
       why = error.what();
     }

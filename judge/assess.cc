@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <set>
 
 #include "judge/model.h"
 #include "oracle/scalar.h"
@@ -143,7 +144,8 @@ const std::vector<Spread>& Reference::spreads(std::uint64_t salt, const FreedomS
   return it->second;
 }
 
-Assessment assess(const Run& run, const Run& eager, bool is_eager, const FreedomSet& freedom,
+Assessment assess(const Run& run, const Run& eager, bool is_eager,
+                  const std::vector<std::uint64_t>& input_sets, const FreedomSet& freedom,
                   const std::string& rung, Reference& reference) {
   Assessment out;
   const bool has_results =
@@ -152,12 +154,11 @@ Assessment assess(const Run& run, const Run& eager, bool is_eager, const Freedom
   determinism_facts(run, rung, out.facts);
   if (!is_eager) kernel_facts(run, eager, reference.test(), rung, out.facts);
   TensorAssessment tensors(out, is_eager, freedom, rung, reference);
-  std::map<std::uint64_t, bool> seen;
+  std::set<std::uint64_t> open(input_sets.begin(), input_sets.end());
   int sets = 0;
   for (std::size_t x = 0; x < run.executions.size(); ++x) {
     const Execution& execution = run.executions[x];
-    if (seen[execution.input_set] || x >= eager.executions.size()) continue;
-    seen[execution.input_set] = true;
+    if (x >= eager.executions.size() || open.erase(execution.input_set) == 0) continue;
     ++sets;
     const Execution& beside = eager.executions[x];
     if (!is_eager) metadata_facts(execution, beside, rung, out.facts);

@@ -36,8 +36,10 @@ class Reference {
   std::map<std::pair<std::uint64_t, std::string>, std::vector<Spread>> spreads_;
 };
 
-// `run` beside `eager` on one rung. Pass the same run twice to assess eager itself.
-Assessment assess(const Run& run, const Run& eager, bool is_eager, const FreedomSet& freedom,
+// `run` beside `eager` on one rung, as far as `input_sets` go: other sets of the runs are not
+// looked at. Pass the same run twice to assess eager itself.
+Assessment assess(const Run& run, const Run& eager, bool is_eager,
+                  const std::vector<std::uint64_t>& input_sets, const FreedomSet& freedom,
                   const std::string& rung, Reference& reference);
 
 }  // namespace ulpfuzz

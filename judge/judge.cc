@@ -84,26 +84,29 @@ class Walk {
     return *rung.reference;
   }
 
-  // Input sets of the first look; the first one twice, to see whether a system repeats itself.
-  std::vector<std::uint64_t> first_sets() const {
-    std::vector<std::uint64_t> sets;
-    for (int i = 0; i < std::max(1, options_.seeds); ++i)
-      sets.push_back(static_cast<std::uint64_t>(i));
-    sets.push_back(sets.front());
-    return sets;
-  }
+  // Input sets of the first look, and those that confirm what it suspects.
+  std::vector<std::uint64_t> first_sets() const { return sets(0, std::max(1, options_.seeds)); }
   std::vector<std::uint64_t> fresh_sets() const {
-    std::vector<std::uint64_t> sets;
-    const int first = std::max(1, options_.seeds);
-    for (int i = 0; i < model::kFreshSeeds; ++i)
-      sets.push_back(static_cast<std::uint64_t>(first + i));
-    return sets;
+    return sets(std::max(1, options_.seeds), options_.confirm ? model::kFreshSeeds : 0);
+  }
+  static std::vector<std::uint64_t> sets(int first, int count) {
+    std::vector<std::uint64_t> result;
+    for (int i = first; i < first + count; ++i) result.push_back(static_cast<std::uint64_t>(i));
+    return result;
+  }
+
+  // Everything that may be looked at, in one run: compiling costs a second, executing a
+  // millisecond. The first set comes twice, to see whether a system repeats itself.
+  std::vector<std::uint64_t> all_sets() const {
+    std::vector<std::uint64_t> result = first_sets();
+    result.push_back(result.front());
+    for (const std::uint64_t salt : fresh_sets()) result.push_back(salt);
+    return result;
   }
 
   // The run of a system on a rung, or null after asking for it.
-  const Run* ask(const SystemSpec& system, const Rung& rung, std::vector<std::uint64_t> sets,
-                 std::string* hash = nullptr) {
-    RunRequest request{rung.test, system, std::move(sets), options_.profile && attends(rung.test)};
+  const Run* ask(const SystemSpec& system, const Rung& rung, std::string* hash = nullptr) {
+    RunRequest request{rung.test, system, all_sets(), options_.profile && attends(rung.test)};
     const std::string key = request.hash();
     if (hash != nullptr) *hash = key;
     if (const Run* run = runs_.find(key)) return run;
@@ -115,11 +118,12 @@ class Walk {
   std::optional<Assessment> look(const SystemSpec& system, Rung& rung,
                                  const std::vector<std::uint64_t>& sets) {
     std::string hash;
-    const Run* eager = ask(kEager, rung, sets);
-    const Run* run = ask(system, rung, sets, &hash);
+    const Run* eager = ask(kEager, rung);
+    const Run* run = ask(system, rung, &hash);
     if (eager == nullptr || run == nullptr) return std::nullopt;
     const FreedomSet freedom = is_eager_system(system) ? eager_freedom() : fusing_freedom();
-    Assessment a = assess(*run, *eager, system == kEager, freedom, rung.label, reference(rung));
+    Assessment a =
+        assess(*run, *eager, system == kEager, sets, freedom, rung.label, reference(rung));
     for (Fact& fact : a.facts) fact.evidence = hash;
     return a;
   }
@@ -159,7 +163,7 @@ class Walk {
     for (const auto& [tensor, excess] : first.excess) {
       if (excess > model::kScreen) suspects.insert(tensor);
     }
-    if (suspects.empty()) return;
+    if (suspects.empty() || !options_.confirm) return;
     const std::optional<Assessment> fresh = look(system, base_, fresh_sets());
     if (!fresh) return;
     for (const std::string& tensor : suspects) {

@@ -21,6 +21,9 @@ struct JudgeOptions {
   // as inputs. kAuto climbs when the lower rung leaves a doubt.
   enum class Ladder : std::uint8_t { kNone, kAuto, kAlways };
   Ladder ladder = Ladder::kAuto;
+  // Look at fresh input sets where a first look raises a suspicion (less-accurate). Without it that
+  // verdict is never given.
+  bool confirm = true;
   bool profile = true;  // attest attention kernels where the case has attention
 };
 

@@ -12,6 +12,11 @@ bool go_together(const RunRequest& a, const RunRequest& b) {
   return a.system == b.system && a.profile == b.profile && a.test.environment == b.test.environment;
 }
 
+std::size_t group_size(std::span<const RunRequest* const> requests, const RunRequest& one) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(requests, [&](const RunRequest* r) { return go_together(*r, one); }));
+}
+
 }  // namespace
 
 bool may_be_packed(const RunRequest& request) {
@@ -22,7 +27,8 @@ bool may_be_packed(const RunRequest& request) {
 }
 
 std::vector<std::vector<std::size_t>> plan_packs(std::span<const RunRequest* const> requests,
-                                                 std::size_t largest, bool alone) {
+                                                 std::size_t largest, bool alone,
+                                                 std::size_t jobs) {
   struct Open {
     std::size_t pack;
     std::size_t nodes;
@@ -46,7 +52,10 @@ std::vector<std::vector<std::size_t>> plan_packs(std::span<const RunRequest* con
     }
     packs[fits->pack].push_back(i);
     fits->nodes += nodes;
-    if (packs[fits->pack].size() >= largest || fits->nodes >= kPackNodes) open.erase(fits);
+    const std::size_t share = (group_size(requests, request) + jobs - 1) / jobs;
+    if (packs[fits->pack].size() >= std::min(largest, share) || fits->nodes >= kPackNodes) {
+      open.erase(fits);
+    }
   }
   return packs;
 }

@@ -68,6 +68,7 @@ class WorkerPool {
 
   explicit WorkerPool(int jobs);
   ~WorkerPool();  // abandons what waits, ends the workers
+  std::size_t jobs() const { return threads_.size(); }
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 

@@ -187,7 +187,7 @@ std::vector<Run> Scheduler::Impl::run_all(std::span<const RunRequest* const> req
   }
   batch->left = ready.size();
   const auto largest = static_cast<std::size_t>(std::max(options_.pack, 1));
-  for (Pack pack : plan_packs(to_pack, largest, alone)) {
+  for (Pack pack : plan_packs(to_pack, largest, alone, pool_.jobs())) {
     for (std::size_t& index : pack) index = ready[index];
     submit(batch, std::move(pack), false);
   }
@@ -261,8 +261,13 @@ std::vector<Run> Scheduler::Impl::attempt(Slot& slot, const Batch& batch, const 
   const WorkerCommand command =
       worker_command(first.system, options_.python, first.test.environment.isa);
   runs_ += static_cast<std::int64_t>(pack.size());
-  WorkerAnswer answer =
-      slot.run(command, id, limits, run_message(id, requests, limits, kind.worker, table_));
+  std::string message;
+  try {
+    message = run_message(id, requests, limits, kind.worker, table_);
+  } catch (const Error& error) {
+    return std::vector<Run>(pack.size(), raised("InvalidCase", error.what()));
+  }
+  WorkerAnswer answer = slot.run(command, id, limits, message);
   if (answer.end == End::kStopped) return std::vector<Run>(pack.size(), stopped_run());
 
   std::vector<Run> runs;
