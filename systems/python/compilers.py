@@ -26,9 +26,9 @@ class System:
     compiles: bool
     # The pack as this system runs it.
     make: Callable[[list[Program], Environment, Options], Pack]
-    # Makes the system usable, once in the life of a host, in the process that forks. The folder
-    # outlives the host.
-    warm_up: Callable[[Path], None]
+    # Makes the system usable, once in the life of a process; `fully` where it is going to fork many
+    # children. The folder outlives it.
+    warm_up: Callable[[Path, bool], None]
     # Forgets what it compiled.
     reset: Callable[[], None]
     # What it counted since the last reset; of a compiler, "graphs" is the proof of a compile.
@@ -44,8 +44,9 @@ def _eager(programs: list[Program], environment: Environment, options: Options) 
     return packed(programs)
 
 
-def _warm_up_eager(_: Path) -> None:
-    import torch.fx.experimental.symbolic_shapes  # noqa: F401  autograd.grad does, in every child
+def _warm_up_eager(_: Path, fully: bool) -> None:
+    if fully:  # autograd.grad imports it, in every child
+        import torch.fx.experimental.symbolic_shapes  # noqa: F401
 
 
 def _inductor(programs: list[Program], environment: Environment, options: Options) -> Pack:
@@ -88,7 +89,7 @@ def _typed(name: str, text: str) -> Any:
     return bool(value) if isinstance(known[name], bool) else value
 
 
-def _warm_up_inductor(folder: Path) -> None:
+def _warm_up_inductor(folder: Path, fully: bool) -> None:
     """Compiles one function: imports, the probe of vector units and the precompiled header are then
     behind us, and what a child needs of them is in its memory.
 
@@ -99,6 +100,8 @@ def _warm_up_inductor(folder: Path) -> None:
 
     tqdm.monitor_interval = 0  # the progress bar of torch.fx would start a thread
     probes.remember(folder / "vector-units")
+    if not fully:
+        return
 
     def program(x: torch.Tensor, w: torch.Tensor, i: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = torch.softmax(x @ w, -1)

@@ -102,7 +102,7 @@ class Host:
     def _warm_up(self, system: str) -> None:
         if system in self._warm:
             return
-        SYSTEMS[system].warm_up(folder)
+        SYSTEMS[system].warm_up(folder, True)
         self._warm.add(system)
         gc.collect()
         gc.freeze()  # a child's collector would copy every page
@@ -188,7 +188,9 @@ def main() -> None:
         os.lseek(arguments.request, 0, os.SEEK_SET)
         with os.fdopen(arguments.request) as text:
             request = json.load(text)
-        SYSTEMS[request["system"]].warm_up(folder)
+        SYSTEMS[request["system"]].warm_up(folder, False)
+        # A GPU's address space is mapped before the memory limit is set.
+        torch.zeros(1, device=request["environment"]["device"])
         work(channel, request)
     die_with_parent(os.getppid())
     about = {"systems": sorted(SYSTEMS), "versions": versions()}
