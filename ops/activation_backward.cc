@@ -61,7 +61,7 @@ struct GeluBackwardKernel {
       });
     } else {
       map_pair(k, [](const T& g, const T& x) {
-        const T cdf = (erf(x * (std::numbers::sqrt2 / 2)) + 1.0) * 0.5;
+        const T cdf = one_plus_erf(x * (std::numbers::sqrt2 / 2)) * 0.5;
         const T pdf = exp(x * x * -0.5) * (kBeta / 2);
         return g * (cdf + x * pdf);
       });
@@ -244,7 +244,7 @@ constexpr OpRow kRows[] = {
      .infer = kOfSelf,
      .kernels = &kPair<[](const auto& g, const auto& x) {
        const auto inside = logical_and(less(exactly(x, -3), x), less(x, exactly(x, 3)));
-       return select(inside, g / 6.0, exactly(g, 0));
+       return select(inside, g * (1.0 / 6.0), exactly(g, 0));
      }>,
      .weight = 0},
     {.schema = "aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor",

@@ -12,8 +12,8 @@ namespace ulpfuzz {
 namespace {
 
 // Where a quotient lies next to an integer, and divisors that are huge, infinite or zero.
-constexpr double kEdges[] = {1.0, 0.1, 0.5, 0.2,  6.0, 3.0,  -0.1,  -1.0,  1e20,
-                             0.0, 0.3, 7.0, kInf, NAN, 3e38, 1e-38, -128.0};
+constexpr double kEdges[] = {1.0,  0.1, 0.5, 0.2, 6.0,  3.0, -0.1,  -1.0,
+                             1e20, 0.0, 0.3, 7.0, kInf, NAN, 1e-38, -128.0};
 
 constexpr Numerics kRoundsNumbers{.rounds_numbers = true};
 

@@ -216,7 +216,8 @@ void pow_of_number_backward(Backward& b) {
 
 void atan2_backward(Backward& b) {
   const Expr g = gradient(b), y = input(b, "self"), x = input(b, "other");
-  const Expr r = unary("reciprocal", y * y + x * x);
+  const Expr square = y * y + x * x;
+  const Expr r = masked_fill(unary("reciprocal", square), compare("eq", square, 0.0), 0);
   if (wanted(b, "self")) give(b, "self", g * x * r);
   if (wanted(b, "other")) give(b, "other", g * -y * r);
 }

@@ -81,6 +81,32 @@ void mean_backward(Backward& b) { give(b, "self", spread(b, gradient(b)) / terms
 
 // ---- products -------------------------------------------------------------------------------
 
+// A product of all the large factors, or of all the small ones, is what some order of
+// multiplication comes to: when one leaves the range of the opmath type, the result may be
+// infinite, zero or NaN.
+class OrderFreeRange {
+ public:
+  void add(double factor) {
+    const double size = std::fabs(factor);
+    if (size > 1 && size < kInf) large_ += std::log2(size);
+    if (size < 1 && size > 0) small_ += std::log2(size);
+  }
+  double judged(double product) const { return product; }
+  template <class B>
+  Running<B> judged(Running<B> product) const {
+    const ErrorModel& model = ErrorModel::current();
+    const bool overflows = large_ >= std::log2(model.max_finite);
+    if (overflows || (model.min_normal > 0 && small_ <= std::log2(model.min_normal))) {
+      product.e = kInf;
+      product.marks |= kRange;
+    }
+    return product;
+  }
+
+ private:
+  double large_ = 0, small_ = 0;  // log2
+};
+
 struct ProdKernel {
   template <class T>
   static void run(Kernel<T>& k) {
@@ -97,8 +123,12 @@ struct ProdKernel {
         out.integer(o) = make_int<T>(wrap_to(out.dtype(), product), marks);
       } else {
         T product = widen<T>(1);
-        for (std::size_t j = 0; j < n; ++j) product = product * x.real(at(j));
-        out.real(o) = product;
+        OrderFreeRange range;
+        for (std::size_t j = 0; j < n; ++j) {
+          product = product * x.real(at(j));
+          range.add(narrow(x.real(at(j))));
+        }
+        out.real(o) = range.judged(product);
       }
     });
   }
@@ -128,8 +158,8 @@ Expr product_before(const Expr& x, int dim, std::int64_t size) {
   return cumulative("cumprod", shifted, dim);
 }
 
-// prod_safe_zeros_backward: the product of all others, by products from both ends. ATen takes
-// result / self where nothing is zero, which is the same number.
+// result / self, and where that is 0 / 0 the product of all others, by products from both ends
+// (prod_safe_zeros_backward).
 void prod_backward(Backward& b) {
   const Expr g = gradient(b);
   const Expr self = cast(input(b, "self"), g.type().dtype);
@@ -148,7 +178,10 @@ void prod_backward(Backward& b) {
   const std::int64_t size = x.type().shape[static_cast<std::size_t>(dim)];
   if (size == 0) return give(b, "self", zeros_like(self));
   const Expr after = flipped(product_before(flipped(x, dim), dim, size), dim);
-  Expr result = upstream * (product_before(x, dim, size) * after);
+  const Expr others = product_before(x, dim, size) * after;
+  const Expr total =
+      all ? output(b) : unreduced(output(b), {dim}, shape.size(), b.call().boolean("keepdim"));
+  Expr result = upstream * where(compare("eq", x, 0.0), others, total / x);
   if (all) {
     result = emit(b, "aten.reshape.default", {{"self", result.ref}, {"shape", as_dims(shape)}});
   }
@@ -297,6 +330,7 @@ constexpr OpRow kRows[] = {
      .derivative = prod_backward,
      .draw = draw_reduction,
      .weight = 0.4,
+     .numerics = {.narrow_accumulator = true},
      .edges = kEdges},
     {.schema = "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, "
                "ScalarType? dtype=None) -> Tensor",
@@ -306,6 +340,7 @@ constexpr OpRow kRows[] = {
      .derivative = prod_backward,
      .draw = draw_reduction,
      .weight = 0.6,
+     .numerics = {.narrow_accumulator = true},
      .edges = kEdges},
     {.schema = "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
      .python = "torch.cumsum",

@@ -25,6 +25,8 @@ constexpr Numerics kGamma{.function_ulps = 16};
 constexpr double kTiny[] = {1e-8, -1e-8, 1e-6, 1e-4, -1e-4, 1e-20, 0.0};
 constexpr double kHuge[] = {1e20, -1e20, 3e22, 3e38, -3e38, 1e-8, -1e-6, 0.0};
 constexpr double kExponents[] = {88.0, 89.0, -87.5, -104.0, 1e-8, -1e-6, 128.0, -126.0, 0.0};
+// Sleef's sinh and cosh overflow from 88.7 on, where the results still fit.
+constexpr double kHyperbolic[] = {88.0, -88.5, 1e-8, -1e-6, 1e-4, 20.0, 0.0};
 constexpr double kPositive[] = {0.0, 1.0, 0.99999994, 1.0000001, 1e-38, 1e-45, 1e20, 3e22, 3e38};
 constexpr double kAngles[] = {1.5707964, 3.1415927, 1e4, -1e5, 1e8, 1e-8, 0.0};
 constexpr double kUnitRange[] = {1.0, -1.0, 0.99999994, -0.99999994, 1e-8, -1e-6, 1e-4, 1.0000001};
@@ -33,6 +35,15 @@ constexpr double kGammaArguments[] = {0.0,  1.0,        2.0,   1.4616321, -0.5,
                                       -1.0, -2.0000002, 1e-20, 40.0};
 
 constexpr double kTwoOverSqrtPi = 2.0 * std::numbers::inv_sqrtpi;
+
+// To the left of 1/2 libraries go through a reflection with sin(pi x) or tan(pi x): rounding pi x
+// is as good as an error in x, which counts near the poles.
+constexpr auto kReflected = [](auto x) {
+  if constexpr (kIsRunning<decltype(x)>) {
+    if (x.v < 0.5) x.e += 4 * ErrorModel::current().unit * std::fabs(narrow(x));
+  }
+  return x;
+};
 
 Expr self(Backward& b) { return input(b, "self"); }
 
@@ -187,7 +198,7 @@ constexpr OpRow kRows[] = {
      .derivative = [](Backward& b) { give(b, "self", gradient(b) * unary("cosh", self(b))); },
      .draw = draw_unary_float,
      .numerics = kHardFunction,
-     .edges = kExponents},
+     .edges = kHyperbolic},
     {.schema = "aten::cosh(Tensor self) -> Tensor",
      .python = "torch.cosh",
      .infer = infer_unary_float,
@@ -196,7 +207,7 @@ constexpr OpRow kRows[] = {
      .draw = draw_unary_float,
      .weight = 0.6,
      .numerics = kHardFunction,
-     .edges = kExponents},
+     .edges = kHyperbolic},
     {.schema = "aten::tanh(Tensor self) -> Tensor",
      .python = "torch.tanh",
      .infer = infer_unary_float,
@@ -267,7 +278,7 @@ constexpr OpRow kRows[] = {
     {.schema = "aten::lgamma(Tensor self) -> Tensor",
      .python = "torch.lgamma",
      .infer = infer_unary_float,
-     .kernels = &kUnary<[](const auto& x) { return lgamma(x); }>,
+     .kernels = &kUnary<[](const auto& x) { return lgamma(kReflected(x)); }>,
      .derivative = [](Backward& b) { give(b, "self", gradient(b) * unary("digamma", self(b))); },
      .draw = draw_unary_float,
      .weight = 0.5,
@@ -276,7 +287,7 @@ constexpr OpRow kRows[] = {
     {.schema = "aten::digamma(Tensor self) -> Tensor",
      .python = "torch.digamma",
      .infer = infer_unary_float,
-     .kernels = &kUnary<[](const auto& x) { return digamma(x); }>,
+     .kernels = &kUnary<[](const auto& x) { return digamma(kReflected(x)); }>,
      .derivative =
          [](Backward& b) {
            give(b, "self",
@@ -290,7 +301,7 @@ constexpr OpRow kRows[] = {
     {.schema = "aten::polygamma(int n, Tensor self) -> Tensor",  // of digamma's derivative
      .python = "torch.polygamma",
      .infer = infer_polygamma,
-     .kernels = &kUnary<[](const auto& x) { return trigamma(x); }>,
+     .kernels = &kUnary<[](const auto& x) { return trigamma(kReflected(x)); }>,
      .weight = 0,
      .numerics = kGamma,
      .edges = kGammaArguments},
