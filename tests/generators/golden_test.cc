@@ -71,11 +71,11 @@ TEST(Golden, OpGraphsAreTheSameEverywhere) {
   Profile profile;
   profile.model_share = 0;
   EXPECT_EQ(hashes(generate_case(1, 0, table, profile)).whole,
-            "0147c333fd00c72b2d99b12b02e89f864d4646aeadccea8c9868ce8634e81e78");
+            "69484e8f9476e9a4bd84c80c00002d17c021c0a100d3de05ff49e685a7baff3c");
   EXPECT_EQ(hashes(generate_case(1, 7, table, profile)).whole,
-            "0535314c46fdbc1a6e5382be9cbb29e460972b682020be6ab013bc94b8d6f5b3");
+            "6e728eee952cf6232f9131f178dcfe42422247b3869742b4d438e1a6324ba26f");
   EXPECT_EQ(hashes(generate_case(2, 1000, table, profile)).whole,
-            "8442e8ed1aafb5c75876ab3902cbe0664f114e74f50afe62976e0402ebf3eda7");
+            "9739e0f4fb6530deaf6c1f36db9bad21e46f7c9c46af432a47665697761fe1b9");
 }
 
 TEST(Golden, ModelsAreTheSameEverywhere) {
