@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::int64_t kMostLiterals = 4096;
 
-// Zero and one before other integers before everything else.
+// Zero before one before other integers before everything else.
 std::int64_t weight(double value) {
-  if (value == 0 || value == 1) return 1;
+  if (value == 0 || value == 1) return value == 0 ? 0 : 1;
   return std::abs(value) < 16 && value == std::floor(value) ? 2 : 3;
 }
 
@@ -56,7 +56,7 @@ std::optional<Fill> literal_part(const Fill& fill, DType dtype, const Shape& sha
 
 std::int64_t fill_weight(const Fill& fill) {
   if (fill.kind == Fill::Kind::kLiteral) {
-    std::int64_t sum = 0;
+    std::int64_t sum = 1;
     for (const double value : fill.values) sum += weight(value);
     for (const std::int64_t value : fill.integers) sum += weight(static_cast<double>(value));
     return sum;

@@ -50,8 +50,13 @@ std::vector<Fields> pairs(const Fields& fields, const Family& recipe) {
         result.push_back(std::move(changed));
       };
       add(recipe.fields[i].smallest, recipe.fields[j].smallest);
-      if (*x > 1 && *y > 1) add(*x / 2, *y / 2);
-      if (*x != *y) add(std::min(*x, *y), std::min(*x, *y));
+      const std::int64_t least_x = std::get<std::int64_t>(recipe.fields[i].smallest);
+      const std::int64_t least_y = std::get<std::int64_t>(recipe.fields[j].smallest);
+      if (*x > least_x && *y > least_y) {
+        add(std::max(least_x, *x / 2), std::max(least_y, *y / 2));
+      }
+      const std::int64_t same = std::max({std::min(*x, *y), least_x, least_y});
+      if (same < std::max(*x, *y)) add(same, same);
     }
   }
   return result;

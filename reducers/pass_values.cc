@@ -48,8 +48,9 @@ void blocks(const Fill& fill, std::vector<T> Fill::*field, std::vector<Fill>& ou
   }
 }
 
-// Plainer elements for a tensor of `dtype`, plainest first.
-std::vector<Fill> plainer(const Fill& fill, DType dtype) {
+// Plainer elements for a tensor, plainest first.
+std::vector<Fill> plainer(const Fill& fill, const TensorType& type) {
+  const DType dtype = type.dtype;
   std::vector<Fill> all{single(0, dtype), single(1, dtype)};
   const bool literal = fill.kind == Fill::Kind::kLiteral;
   // One number for all elements: the fault of a value, wherever it stands.
@@ -78,8 +79,16 @@ std::vector<Fill> plainer(const Fill& fill, DType dtype) {
     changed.shift = 0;
     all.push_back(changed);
   }
-  blocks(fill, &Fill::values, all);
-  blocks(fill, &Fill::integers, all);
+  std::optional<Fill> written = fill;
+  if (!literal) {
+    const Box whole{Shape(type.shape.size(), 0), type.shape};
+    const bool few = element_count(type.shape) <= static_cast<std::int64_t>(kFewLiterals);
+    written = few ? literal_part(fill, dtype, type.shape, whole) : std::nullopt;
+  }
+  if (written) {
+    blocks(*written, &Fill::values, all);
+    blocks(*written, &Fill::integers, all);
+  }
   return all;
 }
 
@@ -104,14 +113,14 @@ std::vector<Case> value_candidates(const Case& c, const OpTable& table) {
   propose(all);
   for (std::size_t i = 0; i < c.cotangents.size(); ++i) {
     if (!c.cotangents[i]) continue;
-    for (Fill& fill : plainer(c.cotangents[i]->fill, types.of(c.program.outputs[i]).dtype)) {
+    for (Fill& fill : plainer(c.cotangents[i]->fill, types.of(c.program.outputs[i]))) {
       Case candidate = c;
       candidate.cotangents[i]->fill = std::move(fill);
       propose(std::move(candidate));
     }
   }
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-    for (Fill& fill : plainer(c.inputs[i].fill, c.program.inputs[i].dtype)) {
+    for (Fill& fill : plainer(c.inputs[i].fill, types.of({c.program.inputs[i].name, 0}))) {
       Case candidate = c;
       candidate.inputs[i].fill = std::move(fill);
       propose(std::move(candidate));

@@ -20,7 +20,7 @@ Case sine(DType dtype, std::int64_t n = 64) {
   Fill fill;
   fill.seed = 5;
   const Ref x = b.input("x", dtype, {n}, fill);
-  const Ref y = b.call("y", "sin", {{"self", x}});
+  const Ref y = b.call("y", "sin.default", {{"self", x}});
   b.output(b.call("z", "mul.Tensor", {{"self", y}, {"other", y}}));
   return std::move(b).take();
 }

@@ -45,7 +45,8 @@ inline Case chain(int length, int guilty, std::vector<Dim> shape = {4, 3}) {
   ProgramBuilder b;
   Ref x = b.parameter("start", DType::kFloat32, std::move(shape), Fill{});
   for (int i = 0; i < length; ++i) {
-    x = b.call("step" + std::to_string(i), i == guilty ? "sin" : "cos", {{"self", x}});
+    x = b.call("step" + std::to_string(i), i == guilty ? "sin.default" : "cos.default",
+               {{"self", x}});
   }
   b.output(x, Cotangent{});
   return std::move(b).take();
@@ -60,8 +61,8 @@ inline Case two_branches(int length) {
   for (int i = 0; i < length; ++i) {
     const bool guilty = i == length / 2;
     const std::string n = std::to_string(i);
-    left = b.call("left" + n, guilty ? "sin" : "cos", {{"self", left}});
-    right = b.call("right" + n, guilty ? "tanh" : "exp", {{"self", right}});
+    left = b.call("left" + n, guilty ? "sin.default" : "cos.default", {{"self", left}});
+    right = b.call("right" + n, guilty ? "tanh.default" : "exp.default", {{"self", right}});
   }
   b.output(b.call("joined", "add.Tensor", {{"self", left}, {"other", right}}));
   return std::move(b).take();
