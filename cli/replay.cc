@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -91,6 +92,31 @@ ReplayResult result_of(const Replayed& replayed, const Judged& judged) {
   return result;
 }
 
+// Cases that ask for the same systems are judged together, so that their runs share packs. One that
+// is not as expected is judged again alone: company must not be the cause.
+std::vector<ReplayResult> replay(const std::vector<Replayed>& cases, Scheduler& scheduler) {
+  std::map<std::vector<SystemSpec>, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    groups[options_for(cases[i]).systems].push_back(i);
+  }
+  std::vector<ReplayResult> results(cases.size());
+  for (const auto& [systems, members] : groups) {
+    std::vector<Case> tests;
+    for (const std::size_t i : members) tests.push_back(cases[i].test);
+    const JudgeOptions options = options_for(cases[members.front()]);
+    const std::vector<Judged> judged = judge_cases(tests, options, op_table(), scheduler);
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      const Replayed& replayed = cases[members[m]];
+      ReplayResult& result = results[members[m]];
+      result = result_of(replayed, judged[m]);
+      if (result.as_expected) continue;
+      result = result_of(
+          replayed, judge_cases({replayed.test}, options, op_table(), scheduler, true).front());
+    }
+  }
+  return results;
+}
+
 void print(const std::vector<ReplayResult>& results, bool json) {
   const auto passed = std::count_if(results.begin(), results.end(),
                                     [](const ReplayResult& r) { return r.as_expected; });
@@ -120,12 +146,7 @@ ExitStatus run(const Options& o) {
   SystemOptions systems;
   systems.jobs = o.jobs;
   Scheduler scheduler(op_table(), systems.scheduler());
-  std::vector<ReplayResult> results;
-  for (const Replayed& replayed : cases) {
-    const Judged judged =
-        judge_cases({replayed.test}, options_for(replayed), op_table(), scheduler).front();
-    results.push_back(result_of(replayed, judged));
-  }
+  const std::vector<ReplayResult> results = replay(cases, scheduler);
   if (!o.junit.empty()) {
     std::ofstream out(o.junit);
     out << junit_xml(results);

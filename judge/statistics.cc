@@ -9,8 +9,7 @@ namespace ulpfuzz {
 namespace {
 
 bool counts(const ExactTensor& exact, std::size_t i) {
-  return std::isfinite(exact.values[i]) && marks_of(exact, i) == 0 &&
-         (exact.bound.empty() || std::isfinite(bound_of(exact, i)));
+  return std::isfinite(exact.values[i]) && standing(exact, i) != Standing::kMasked;
 }
 
 }  // namespace

@@ -212,6 +212,19 @@ TEST(Elements, WhereAnythingGoesNothingIsSaid) {
   EXPECT_EQ(element(kNan, 1.0, kInf), VerdictKind::kAgree);
 }
 
+// First-order analysis gives no bound, yet the error counts among those of legal executions.
+TEST(Elements, UnboundedOnesAreMeasured) {
+  const ExactTensor exact = exact_floats({1, 1}, kInf);
+  std::vector<Fact> facts;
+  const TensorResult got = floats("output 0", {1, 3});
+  const ElementCheck check = check_elements(got, nullptr, exact, "float32", facts);
+  EXPECT_TRUE(facts.empty());
+  EXPECT_TRUE(check.comparable);
+  EXPECT_EQ(check.measure.masked, 0);
+  EXPECT_EQ(check.measure.max_error, 2);
+  EXPECT_NEAR(check.measure.rms_error, std::sqrt(2.0), 1e-12);
+}
+
 TEST(Elements, ASystemIsNotBlamedWhereEagerIsOutsideToo) {
   EXPECT_EQ(element(5.0f, 1.0, 0.1, 6.0f), VerdictKind::kUndecided);
   EXPECT_EQ(element(5.0f, 1.0, 0.1, 5.0f), VerdictKind::kAgree);  // the same bits
