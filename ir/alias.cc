@@ -7,13 +7,19 @@
 namespace ulpfuzz {
 
 Aliases::Aliases(const Program& program, const OpTable& table) {
-  for (const Node& node : program.nodes) definitions_[node.name] = {&node, &table.at(node.op)};
+  for (const Node& node : program.nodes) {
+    definitions_.try_emplace(node.name, Definition{&node, &table.at(node.op)});
+  }
 }
 
 std::optional<Aliases::Source> Aliases::source(const Ref& value) const {
   const auto found = definitions_.find(value.name);
   if (found == definitions_.end()) return std::nullopt;
   const auto [node, op] = found->second;
+  const auto is_earlier = [&, self = node](const Ref& ref) {
+    const auto defined = definitions_.find(ref.name);
+    return defined == definitions_.end() || defined->second.node < self;
+  };
   const std::vector<SchemaArgument>& returns = op->schema.returns;
   if (returns.empty()) return std::nullopt;
   // All outputs of a list are described by its one entry.
@@ -23,7 +29,7 @@ std::optional<Aliases::Source> Aliases::source(const Ref& value) const {
     if (arg.alias != returns[index].alias) continue;
     const Argument* given = node->find(arg.name);
     const auto* ref = given == nullptr ? nullptr : std::get_if<Ref>(given);
-    if (ref == nullptr) continue;
+    if (ref == nullptr || !is_earlier(*ref)) continue;
     const How how = arg.writes ? How::kSame : op->row->numerics.is_view ? How::kView : How::kMaybe;
     return Source{*ref, how, node, op};
   }

@@ -11,7 +11,8 @@
 namespace ulpfuzz {
 
 // How the values of a program share storage, by the operators' schemas. Every value has at most one
-// source, so storages form trees.
+// source, so storages form trees. The program, which must outlive this, need not verify: references
+// that lead forward are no sources.
 class Aliases {
  public:
   Aliases(const Program& program, const OpTable& table);

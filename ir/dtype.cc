@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -90,6 +91,11 @@ double round_to(DType dtype, double value) {
     return std::copysign(std::numeric_limits<double>::infinity(), value);
   }
   return rounded;
+}
+
+bool same_bits(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
 std::int64_t min_integer(DType dtype) {

@@ -57,4 +57,7 @@ std::int64_t max_integer(DType dtype);
 // bool gives value != 0.
 std::int64_t wrap_to(DType dtype, std::int64_t value);
 
+// Are these the same number to the bit? All NaNs are one.
+bool same_bits(double a, double b);
+
 }  // namespace ulpfuzz

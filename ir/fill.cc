@@ -1,5 +1,6 @@
 #include "ir/fill.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ir/error.h"
@@ -155,6 +156,14 @@ std::int64_t number_count(DType dtype, const Shape& shape) {
 }
 
 }  // namespace
+
+bool Fill::operator==(const Fill& other) const {
+  return kind == other.kind && seed == other.seed && same_bits(scale, other.scale) &&
+         same_bits(shift, other.shift) && low == other.low && high == other.high &&
+         special_rate == other.special_rate && integers == other.integers && grid == other.grid &&
+         std::equal(values.begin(), values.end(), other.values.begin(), other.values.end(),
+                    same_bits);
+}
 
 Elements generate(const Fill& fill, DType dtype, const Shape& shape, std::uint64_t salt) {
   const std::int64_t count = number_count(dtype, shape);

@@ -58,7 +58,7 @@ struct Fill {
   std::vector<std::int64_t> integers = {};  // literals of an integral tensor, instead of `values`
   DType grid = DType::kFloat64;             // numbers are representable in it
 
-  bool operator==(const Fill&) const = default;
+  bool operator==(const Fill& other) const;  // floats to the bit: NaN is itself
 };
 
 // The elements of a tensor, contiguous: floating (or complex: twice as many) as doubles that are

@@ -22,6 +22,19 @@ std::int64_t Scalar::as_integer() const {
   return std::get<bool>(value) ? 1 : 0;
 }
 
+bool Scalar::operator==(const Scalar& other) const {
+  const auto* a = std::get_if<double>(&value);
+  const auto* b = std::get_if<double>(&other.value);
+  return a != nullptr && b != nullptr ? same_bits(*a, *b) : value == other.value;
+}
+
+bool NamedArgument::operator==(const NamedArgument& other) const {
+  const auto* a = std::get_if<double>(&value);
+  const auto* b = std::get_if<double>(&other.value);
+  return name == other.name &&
+         (a != nullptr && b != nullptr ? same_bits(*a, *b) : value == other.value);
+}
+
 const Argument* Node::find(std::string_view arg) const {
   for (const NamedArgument& given : args) {
     if (given.name == arg) return &given.value;
@@ -32,8 +45,9 @@ const Argument* Node::find(std::string_view arg) const {
 bool Node::operator==(const Node& other) const {
   if (name != other.name || op != other.op || args.size() != other.args.size()) return false;
   return std::all_of(args.begin(), args.end(), [&](const NamedArgument& arg) {
-    const Argument* same = other.find(arg.name);
-    return same != nullptr && *same == arg.value;
+    const auto same = [&](const NamedArgument& their) { return their.name == arg.name; };
+    const auto found = std::find_if(other.args.begin(), other.args.end(), same);
+    return found != other.args.end() && *found == arg;
   });
 }
 

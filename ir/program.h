@@ -24,8 +24,8 @@ struct Ref {
 struct Scalar {
   std::variant<bool, std::int64_t, double> value;
   double as_double() const;
-  std::int64_t as_integer() const;  // throws Error for a non-integral double
-  bool operator==(const Scalar&) const = default;
+  std::int64_t as_integer() const;             // throws Error for a non-integral double
+  bool operator==(const Scalar& other) const;  // to the bit: NaN is itself, -0.0 is not 0.0
 };
 
 // What a schema argument is given.
@@ -43,7 +43,7 @@ using Argument = std::variant<std::monostate,    // None
 struct NamedArgument {
   std::string name;  // as in the schema
   Argument value;
-  bool operator==(const NamedArgument&) const = default;
+  bool operator==(const NamedArgument& other) const;  // floats to the bit
 };
 
 // One call of an ATen operator.

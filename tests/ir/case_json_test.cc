@@ -67,6 +67,20 @@ TEST(CaseJsonTest, HashesTellPartsApart) {
   EXPECT_EQ(other, c);
 }
 
+TEST(CaseJsonTest, CasesThatDifferInABitAreNotEqual) {
+  const Case c = full_case();
+  Case other = c;
+  other.inputs[0].fill.values[2] = 0.0;  // was -0.0
+  EXPECT_NE(other, c);
+  other = c;
+  for (NamedArgument& arg : other.program.nodes[1].args) {
+    if (arg.name == "beta") arg.value = Scalar{0.0};  // was -0.0
+  }
+  EXPECT_NE(other, c);
+  EXPECT_EQ(Scalar{std::nan("")}, Scalar{std::nan("")});
+  EXPECT_NE(Scalar{1.0}, Scalar{std::int64_t{1}});
+}
+
 TEST(CaseJsonTest, Sha256IsTheStandardOne) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }

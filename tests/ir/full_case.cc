@@ -37,7 +37,8 @@ Case full_case() {
   c.inputs[0].fill = {.kind = Fill::Kind::kNormal,
                       .seed = std::numeric_limits<std::uint64_t>::max(),
                       .special_rate = 10,
-                      .values = {std::numeric_limits<double>::infinity(), -0.0},
+                      .values = {std::numeric_limits<double>::infinity(),
+                                 std::numeric_limits<double>::quiet_NaN(), -0.0},
                       .grid = DType::kBFloat16};
   c.inputs[1].fill = {.kind = Fill::Kind::kLiteral,
                       .integers = {std::numeric_limits<std::int64_t>::min(), 0, 1, 2}};
