@@ -21,6 +21,11 @@ std::string dtype_argument(DType dtype) {
   return is_default ? "" : fmt::format(", dtype=torch.{}", name(dtype));
 }
 
+// The same where torch's default is float32 whatever the elements are.
+std::string any_dtype_argument(DType dtype) {
+  return dtype == DType::kFloat32 ? "" : fmt::format(", dtype=torch.{}", name(dtype));
+}
+
 // A Python tuple: "(3,)".
 std::string tuple(const Shape& sizes) {
   return fmt::format("({}{})", fmt::join(sizes, ", "), sizes.size() == 1 ? "," : "");
@@ -66,6 +71,23 @@ std::int64_t extent_of(const Shape& shape, const Shape& strides, std::int64_t of
     last += (shape[d] - 1) * strides[d];
   }
   return last + 1;
+}
+
+// For a contiguous tensor that is expanded along its dimensions of stride 0: the subscripts that
+// take their last elements, ":, -1:". Empty for other layouts.
+std::string expanded_slice(const Shape& shape, const Shape& strides) {
+  Shape single = shape;
+  std::string text;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const bool expanded = strides[d] == 0 && shape[d] > 1;
+    if (expanded) single[d] = 1;
+    text += (d > 0 ? ", " : "") + std::string(expanded ? "-1:" : ":");
+  }
+  const Shape plain = contiguous_strides(single);
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (single[d] > 1 && strides[d] != plain[d]) return "";
+  }
+  return text;
 }
 
 std::uint64_t mix(std::uint64_t z) {  // ir/fill.h
@@ -150,10 +172,10 @@ std::string TensorText::values(const Fill& fill, DType dtype, const Shape& shape
   const std::size_t given = fill.values.size() + fill.integers.size();
   if (literal && given == 1 && count > 1 && !is_complex(dtype)) {
     const Elements elements = generate(fill, dtype, {1}, salt_);
-    const std::string type = dtype == DType::kFloat32 ? "" : dtype_argument(dtype);
-    return fmt::format("torch.full({}, {}{})", tuple(shape), element(elements, dtype, 0), type);
+    return fmt::format("torch.full({}, {}{})", tuple(shape), element(elements, dtype, 0),
+                       dtype_argument(dtype));
   }
-  if (count == 0) return fmt::format("torch.empty({}{})", tuple(shape), dtype_argument(dtype));
+  if (count == 0) return fmt::format("torch.empty({}{})", tuple(shape), any_dtype_argument(dtype));
   if (count > kWrittenOut && !literal) return drawn(fill, dtype, shape);
   const Elements elements = generate(fill, dtype, shape, salt_);
   std::vector<std::string> items;
@@ -171,7 +193,9 @@ std::string TensorText::drawn(const Fill& fill, DType dtype, const Shape& shape)
   const std::uint64_t seed = salt_ == 0 ? fill.seed : mix(fill.seed ^ salt_);
   const std::string h = fmt::format("bits({}, {})", count, signed_seed(seed));
   const std::string scale = python_number(fill.scale), shift = python_number(fill.shift);
-  const std::string range = fmt::format("{} - {} + 1", fill.high, fill.low);
+  // 0 stands for 2^64.
+  const std::uint64_t span =
+      static_cast<std::uint64_t>(fill.high) - static_cast<std::uint64_t>(fill.low) + 1;
   if (fill.kind != Kind::kArange) functions_.insert("bits");
   std::string text;
   switch (fill.kind) {
@@ -187,7 +211,8 @@ std::string TensorText::drawn(const Fill& fill, DType dtype, const Shape& shape)
       text = fmt::format("exponents({}, {}, {})", h, fill.low, fill.high);
       break;
     case Kind::kInteger:
-      text = fmt::format("({} + ({} >> 1 & 2**63 - 1) % ({})){}", fill.low, h, range,
+      text = fmt::format("({} + ({} >> 1 & 2**63 - 1){}){}", fill.low, h,
+                         span == 0 || span >> 63 != 0 ? "" : fmt::format(" % {}", span),
                          is_integral(dtype) ? "" : ".double()");
       break;
     case Kind::kChoice:
@@ -233,24 +258,24 @@ std::string TensorText::laid_out(const Fill& fill, DType dtype, const Shape& sha
   const std::int64_t reach = extent_of(shape, strides, layout.offset);
   const std::int64_t extent = std::max(reach, layout.extent);
   const std::string numbers = values(fill, dtype, shape);
+  const bool whole_reach = layout.offset == 0 && extent == reach;
   const bool whole = layout.offset == 0 && extent == element_count(shape);
   if (strides == plain && whole) return numbers;
   const std::string as_strided =
       fmt::format("as_strided({}, {}{})", tuple(shape), tuple(strides),
                   layout.offset == 0 ? "" : fmt::format(", {}", layout.offset));
-  const std::string zeros = fmt::format(
-      "torch.zeros({}{})", extent,
-      dtype == DType::kFloat32 ? "" : fmt::format(", dtype=torch.{}", ulpfuzz::name(dtype)));
+  const std::string zeros = fmt::format("torch.zeros({}{})", extent, any_dtype_argument(dtype));
   if (!overlaps(shape, strides)) {
     if (whole) {
-      return fmt::format(
-          "torch.empty_strided({}, {}{}).copy_({})", tuple(shape), tuple(strides),
-          dtype == DType::kFloat32 ? "" : fmt::format(", dtype=torch.{}", ulpfuzz::name(dtype)),
-          numbers);
+      return fmt::format("torch.empty_strided({}, {}{}).copy_({})", tuple(shape), tuple(strides),
+                         any_dtype_argument(dtype), numbers);
     }
     return fmt::format("{}.{}.copy_({})", zeros, as_strided, numbers);
   }
   // Elements that share a place: the last one in row-major order stays.
+  if (const std::string slice = expanded_slice(shape, strides); whole_reach && !slice.empty()) {
+    return fmt::format("{}[{}].contiguous().expand{}", numbers, slice, tuple(shape));
+  }
   lines.push_back(fmt::format("{} = {}", name, zeros));
   lines.push_back(fmt::format("{}[torch.arange({}).{}] = {}", name, extent, as_strided, numbers));
   return fmt::format("{}.{}", name, as_strided);

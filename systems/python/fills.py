@@ -107,7 +107,7 @@ def generate(fill: Fill, dtype: torch.dtype, shape: list[int], salt: int = 0) ->
     if integral:
         listed = _to_integers(listed, dtype)
     if kind == "literal":
-        values = listed.expand(count) if len(listed) == 1 else listed
+        values = listed.expand(count).clone() if len(listed) == 1 else listed
     elif kind == "choice":
         values = listed[_remainder(_shift(h, 1), len(listed))]
     elif kind == "arange":
