@@ -299,7 +299,8 @@ std::vector<Ref> draw_index_list(Draw& d, const Shape& self) {
   const std::int64_t skipped = d.random().chance(0.35) ? d.random().integer(0, rank - 1) : 0;
   std::vector<Ref> indices(static_cast<std::size_t>(skipped));
   Shape places;
-  for (std::int64_t n = d.random().integer(0, 2); n > 0; --n) {
+  // An index without dimensions is a position to Python: x[i] is then a view, another operator.
+  for (std::int64_t n = d.random().integer(1, 2); n > 0; --n) {
     places.push_back(d.random().integer(1, 5));
   }
   indices.push_back(draw_indices(d, places, self[static_cast<std::size_t>(skipped)], true));
