@@ -1,7 +1,6 @@
 #include "generators/op_graph.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <set>
 
@@ -12,13 +11,6 @@
 
 namespace ulpfuzz {
 namespace {
-
-// Sizes near the vector widths of 4 to 64 lanes, where remainders begin.
-constexpr std::array<std::int64_t, 7> kSmall = {2, 3, 4, 5, 7, 8, 9};
-constexpr std::array<std::int64_t, 6> kMiddle = {15, 16, 17, 31, 32, 33};
-constexpr std::array<std::int64_t, 4> kWide = {63, 64, 65, 96};
-constexpr std::array<std::int64_t, 5> kLong = {1000, 1023, 1024, 1025, 2049};
-constexpr std::array<std::int64_t, 3> kHuge = {4097, 32768, 32773};  // around ATen's grain size
 
 bool wants(Want::Types types, DType dtype) {
   switch (types) {
@@ -102,29 +94,8 @@ GraphDraw::GraphDraw(Random random, const OpTable& table, const Profile& profile
   main_dtype_ = random_floating(random_);
   write_views_ = random_.chance(0.4);
 
-  const std::int64_t count = random_.integer(2, 4);
-  while (static_cast<std::int64_t>(sizes_.size()) < count) {
-    std::int64_t size = 0;
-    switch (random_.weighted({46, 36, 13, 5, large ? 60.0 : 0.0})) {
-      case 0:
-        size = random_.pick(kSmall);
-        break;
-      case 1:
-        size = random_.pick(kMiddle);
-        break;
-      case 2:
-        size = random_.pick(kWide);
-        break;
-      case 3:
-        size = random_.pick(kLong);
-        break;
-      default:
-        size = random_.pick(kHuge);
-    }
-    if (size > max_elements_ || std::count(sizes_.begin(), sizes_.end(), size) != 0) continue;
-    state_.program.symbols["s" + std::to_string(sizes_.size())] = size;
-    sizes_.push_back(size);
-  }
+  sizes_ = Sizes(random_, max_elements_, large);
+  state_.program.symbols = sizes_.symbols();
 }
 
 bool GraphDraw::add(const Op& op, bool connect) {
@@ -206,8 +177,6 @@ DType GraphDraw::wanted_dtype(const Want& want) {
   return DType::kFloat32;
 }
 
-std::int64_t GraphDraw::size() { return random_.chance(0.1) ? 1 : random_.pick(sizes_); }
-
 // A shape of an existing value, or a new one, of at most max_elements.
 Shape GraphDraw::shape(int min_rank, int max_rank) {
   if (!state_.values.empty() && random_.chance(0.5)) {
@@ -215,23 +184,7 @@ Shape GraphDraw::shape(int min_rank, int max_rank) {
     const int rank = static_cast<int>(known.size());
     if (rank >= min_rank && rank <= max_rank) return known;
   }
-  std::vector<double> weights = {4, 20, 36, 25, 12, 3};
-  for (int rank = 0; rank < static_cast<int>(weights.size()); ++rank) {
-    if (rank < min_rank || rank > max_rank) weights[static_cast<std::size_t>(rank)] = 0;
-  }
-  const std::size_t rank = random_.weighted(weights);
-  Shape result;
-  std::int64_t elements = 1;
-  for (std::size_t i = 0; i < rank; ++i) {
-    std::int64_t next = size();
-    if (elements * next > max_elements_) next = *std::min_element(sizes_.begin(), sizes_.end());
-    if (elements * next > max_elements_) next = 1;
-    elements *= next;
-    result.push_back(next);
-  }
-  // The large sizes come first otherwise, and the last dimension is the one that gets vectorised.
-  if (rank >= 2 && random_.chance(0.5)) std::swap(result.front(), result.back());
-  return result;
+  return sizes_.shape(random_, min_rank, max_rank);
 }
 
 Ref GraphDraw::operand(const Want& want) {
@@ -281,11 +234,6 @@ Ref GraphDraw::broadcastable(const Ref& other, bool mixed) {
   return new_tensor(dtype, narrowed(random_, to.shape), true);
 }
 
-Dim GraphDraw::symbolic(std::int64_t size) const {
-  const auto at = std::find(sizes_.begin(), sizes_.end(), size);
-  return at == sizes_.end() ? Dim(size) : Dim::symbol("s" + std::to_string(at - sizes_.begin()));
-}
-
 Ref GraphDraw::new_tensor(DType dtype, const Shape& shape, bool may_expand) {
   const Fill fill = draw_fill(random_, dtype, op_->row->edges, taste_);
   const Ref ref = new_input(dtype, shape, fill);
@@ -300,7 +248,7 @@ Ref GraphDraw::new_tensor(DType dtype, const Shape& shape, bool may_expand) {
 Ref GraphDraw::new_input(DType dtype, const Shape& shape, const Fill& fill) {
   if (element_count(shape) > max_elements_) throw NoOperand(op_->name(), "too large an input");
   ProgramInput input{"x" + std::to_string(state_.program.inputs.size()), dtype, {}};
-  for (const std::int64_t size : shape) input.shape.push_back(symbolic(size));
+  for (const std::int64_t size : shape) input.shape.push_back(sizes_.symbolic(size));
   const Ref ref{input.name, 0};
   state_.types.set(input.name, {TensorType{dtype, shape}});
   state_.values.push_back({ref, static_cast<int>(state_.storages.size()), 0, true, true});
@@ -343,7 +291,7 @@ bool GraphDraw::call(std::vector<NamedArgument> args) {
     if (slot.name == "size" || slot.name == "shape") {
       if (auto* dims = std::get_if<std::vector<Dim>>(&arg->value)) {
         for (Dim& dim : *dims) {
-          if (dim.is_constant()) dim = symbolic(dim.constant);
+          if (dim.is_constant()) dim = sizes_.symbolic(dim.constant);
         }
       }
     }

@@ -6,6 +6,7 @@
 
 #include "generators/draw.h"
 #include "generators/generate.h"
+#include "generators/sizes.h"
 #include "generators/values.h"
 #include "ir/call.h"
 #include "ir/case.h"
@@ -76,9 +77,7 @@ class GraphDraw : public Draw {
   bool fits(const Value& value, const Want& want) const;
   Ref pick_value(const std::vector<std::size_t>& candidates);
   DType wanted_dtype(const Want& want);
-  std::int64_t size();
   Shape shape(int min_rank, int max_rank);
-  Dim symbolic(std::int64_t size) const;
   Ref new_tensor(DType dtype, const Shape& shape, bool may_expand);
   Value* find(const Ref& ref);
   bool reads_what_it_writes(const Node& node);
@@ -92,8 +91,8 @@ class GraphDraw : public Draw {
   ValueTaste taste_;
   std::int64_t max_elements_;
   DType main_dtype_;
-  bool write_views_;                 // in-place operators may write through views too
-  std::vector<std::int64_t> sizes_;  // s0, s1, ...
+  bool write_views_;  // in-place operators may write through views too
+  Sizes sizes_;
   State state_;
   const Op* op_ = nullptr;
 };
