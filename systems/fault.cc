@@ -107,9 +107,9 @@ bool Planter::interleave_kv() {
       const Ref before = std::get<Ref>(*program_.nodes[i].find(arg));
       std::vector<Dim> repeats(types_.of(before).shape.size(), Dim(1));
       repeats[repeats.size() - 3] = Dim(group);
-      const Ref tiled = insert(i++, program_.nodes[i].name + "_" + arg, "aten.repeat.default",
+      const Ref tiled = insert(i, program_.nodes[i].name + "_" + arg, "aten.repeat.default",
                                {{"self", before}, {"repeats", std::move(repeats)}});
-      set(program_.nodes[i], arg, tiled);
+      set(program_.nodes[++i], arg, tiled);
     }
     any = true;
   }

@@ -17,9 +17,9 @@ struct SchedulerOptions {
   int pack = 16;  // programs compiled together at most
   // Of one item. A pack gets an eighth more CPU time for each further item, not the sum: one that
   // needs longer is split, which loses less time than waiting for a hang among many.
-  Limits limits;
+  Limits limits = {};
   // Interpreter with torch; empty: ULPFUZZ_PYTHON, else .venv beside the binary's tree.
-  std::string python;
+  std::string python = {};
   bool cache = true;  // answers a request that was already run from memory
 };
 

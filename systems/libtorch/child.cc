@@ -105,9 +105,11 @@ class ServedRun {
     seconds_.clear();
     const auto start = std::chrono::steady_clock::now();
     enter(Stage::kBuild);
+    // A message that cannot be read is not the system's answer: it ends the child.
+    const Case c = case_from(item.at("case"), "case");
     Json run = {{"status", "completed"}, {"counters", Json::object()}, {"kernels", Json::array()}};
     try {
-      fill(run, item);
+      fill(run, c, item);
     } catch (const c10::Error& error) {
       if (is_out_of_memory(error)) throw OutOfMemory();
       raised(run, python_class(error), error.what_without_backtrace());
@@ -126,8 +128,7 @@ class ServedRun {
     return run;
   }
 
-  void fill(Json& run, const Json& item) {
-    const Case c = case_from(item.at("case"), "case");
+  void fill(Json& run, const Case& c, const Json& item) {
     std::vector<std::string> written;
     for (const Json& input : item.at("inputs")) {
       if (input.at("written").get<bool>()) written.push_back(input.at("name").get<std::string>());
