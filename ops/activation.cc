@@ -361,7 +361,8 @@ constexpr OpRow kRows[] = {
      .derivative = logit_backward,
      .draw = draw_logit,
      .weight = 0.6,
-     .numerics = {.function_ulps = 4, .rounds_numbers = true},
+     // Eager computes half types in themselves.
+     .numerics = {.function_ulps = 4, .narrow_accumulator = true, .rounds_numbers = true},
      .edges = kUnitRange},
 };
 

@@ -246,8 +246,11 @@ bool draw_add(Draw& d) {
 
 bool draw_three(Draw& d) {
   const Ref self = d.operand(want_numeric());
-  std::vector<NamedArgument> args{
-      {"self", self}, {"tensor1", d.broadcastable(self)}, {"tensor2", d.broadcastable(self)}};
+  // ATen has no gradient of addcdiv by an integer divisor, though it computes it.
+  const bool mixed = d.op().name() == "aten.addcmul.default";
+  std::vector<NamedArgument> args{{"self", self},
+                                  {"tensor1", d.broadcastable(self, mixed)},
+                                  {"tensor2", d.broadcastable(self, mixed)}};
   if (d.random().chance(0.5) && is_floating(d.type(self).dtype)) {
     args.push_back({"value", draw_fraction(d)});
   }

@@ -13,7 +13,8 @@ namespace ulpfuzz {
 namespace {
 
 constexpr double kEdges[] = {0.0, 1.0, -1.0, 1e20, 3e22, 1e-20, 88.0, 104.0, -104.0, kInf, -kInf};
-constexpr Numerics kFunction{.function_ulps = 4};
+// Eager takes its steps (exp, sum, log) one by one, each rounded to the nominal dtype.
+constexpr Numerics kComposite{.function_ulps = 4, .narrow_accumulator = true};
 
 bool keepdim(Backward& b) {
   return b.call().op().schema.find("keepdim") != nullptr && b.call().boolean("keepdim");
@@ -76,7 +77,10 @@ void give_var(Backward& b, const Expr& g) {
   freedom += count;
   const Expr mean = mean_of(x, dims);
   const Expr upstream = unreduced(g, dims, shape.size(), keepdim(b));
-  if (freedom > 0) return give(b, "self", upstream * (2 / freedom) * (x - mean));
+  // ATen looks after the degrees of freedom only where it reduces everything by default.
+  if (freedom > 0 || (b.call().given("dim") && !shape.empty())) {
+    return give(b, "self", upstream * (2 / freedom) * (x - mean));
+  }
   const Expr endless =
       emit(b, "aten.full_like.default", {{"self", x.ref}, {"fill_value", Scalar{kInf}}});
   give(b, "self", upstream * masked_fill(endless, compare("eq", x, mean), NAN));
@@ -251,7 +255,7 @@ constexpr OpRow kRows[] = {
      .derivative = logsumexp_backward,
      .draw = draw_reduction_floating,
      .weight = 0.8,
-     .numerics = kFunction,
+     .numerics = kComposite,
      .edges = kEdges},
     {.schema = "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, "
                "bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
