@@ -76,8 +76,8 @@ struct PairKernel {
 
 struct SquaredError {
   template <class T>
-  static T apply(const T& x, const T& t, DType) {
-    const T difference = x - t;
+  static T apply(const T& x, const T& t, DType dtype) {
+    const T difference = step(x - t, dtype);
     return difference * difference;
   }
 };
@@ -98,8 +98,8 @@ struct LogitsEntropy {
 };
 
 // g, or g / n, of the loss's elements.
-Expr element_gradient(Backward& b, DType wide) {
-  const Expr g = cast(gradient(b), wide);
+Expr element_gradient(Backward& b) {
+  const Expr g = gradient(b);
   if (reduction_of(b.call()) != kMean) return g;
   return g / static_cast<double>(element_count(b.call().tensor("self").shape));
 }
@@ -111,23 +111,23 @@ void give_pair(Backward& b, const Expr& by_self, const Expr& by_target) {
 }
 
 void derive_mse(Backward& b) {
-  const DType wide = opmath(b.type(b.output()).dtype);
-  const Expr difference = cast(input(b, "self"), wide) - cast(input(b, "target"), wide);
-  const Expr g = difference * 2.0 * element_gradient(b, wide);
+  const DType dtype = b.type(b.output()).dtype;
+  const Expr difference = cast(input(b, "self"), dtype) - cast(input(b, "target"), dtype);
+  const Expr g = difference * 2.0 * element_gradient(b);
   give_pair(b, g, -g);
 }
 
 void derive_l1(Backward& b) {
-  const DType wide = opmath(b.type(b.output()).dtype);
-  const Expr difference = cast(input(b, "self"), wide) - cast(input(b, "target"), wide);
-  const Expr g = unary("sign", difference) * element_gradient(b, wide);
+  const DType dtype = b.type(b.output()).dtype;
+  const Expr difference = cast(input(b, "self"), dtype) - cast(input(b, "target"), dtype);
+  const Expr g = unary("sign", difference) * element_gradient(b);
   give_pair(b, g, -g);
 }
 
 void derive_logits_entropy(Backward& b) {
-  const DType wide = opmath(b.type(b.output()).dtype);
-  const Expr x = cast(input(b, "self"), wide), t = cast(input(b, "target"), wide);
-  const Expr g = element_gradient(b, wide);
+  const DType dtype = b.type(b.output()).dtype;
+  const Expr x = cast(input(b, "self"), dtype), t = cast(input(b, "target"), dtype);
+  const Expr g = element_gradient(b);
   give_pair(b, (unary("sigmoid", x) - t) * g, -x * g);
 }
 
@@ -321,12 +321,13 @@ bool draw_cross_entropy(Draw& d) {
   }
   args.push_back({"target", d.new_input(DType::kInt64, shape, fill)});
   if (d.random().chance(0.2)) {
-    Fill weights;
-    weights.kind = Fill::Kind::kUniform;
-    weights.seed = d.random().bits();
-    weights.shift = 0.5;
-    weights.grid = type.dtype;
-    args.push_back({"weight", d.new_input(type.dtype, {classes}, weights)});
+    // From integers: eager refuses weights that require a gradient.
+    Fill whole;
+    whole.kind = Fill::Kind::kInteger;
+    whole.seed = d.random().bits();
+    whole.high = 3;
+    const Ref weights = d.new_input(DType::kInt64, {classes}, whole);
+    args.push_back({"weight", d.also("aten.to.dtype", {{"self", weights}, {"dtype", type.dtype}})});
   }
   draw_reduction_kind(d, args);
   return d.call(std::move(args));

@@ -279,8 +279,10 @@ Expr mt(const Expr& x) {
               {{"self", x.ref}, {"dim0", Dim(-2)}, {"dim1", Dim(-1)}});
 }
 Expr matmul(const Expr& a, const Expr& b) {
-  const std::size_t rank = a.type().shape.size();
-  if (rank != b.type().shape.size() || rank < 2 || rank > 3) {
+  const Shape &left = a.type().shape, &right = b.type().shape;
+  const std::size_t rank = left.size();
+  const bool batched = rank == 3 && right.size() == 3 && left[0] == right[0];
+  if (!batched && (rank != 2 || right.size() != 2)) {
     return emit(*a.builder, "aten.matmul.default", {{"self", a.ref}, {"other", b.ref}});
   }
   const std::string op = rank == 2 ? "aten.mm.default" : "aten.bmm.default";

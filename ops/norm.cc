@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "ops/drawing.h"
 #include "ops/families.h"
@@ -31,20 +33,29 @@ T mean_square(const T* x, std::int64_t n) {
 }
 
 // x[i] = (x[i] - mean) / sqrt(variance + eps). Two passes; a system may also take E[x^2] - mean^2,
-// whose error the bound includes.
+// whose error the bound includes, and x * scale - mean * scale, as ATen's kernels do.
 template <class T>
 void standardise(T* x, std::int64_t n, double eps) {
   const T mean = mean_of(x, n);
   T one_pass{};
   if constexpr (kIsRunning<T>) one_pass = mean_square(x, n) - mean * mean;
-  for (std::int64_t i = 0; i < n; ++i) x[i] = x[i] - mean;
-  T variance = mean_square(x, n);
+  std::vector<T> centred(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) centred[static_cast<std::size_t>(i)] = x[i] - mean;
+  T variance = mean_square(centred.data(), n);
   if constexpr (kIsRunning<T>) {
     const bool bound = ErrorModel::current().mode == ErrorMode::kBound;
     if (bound) variance.e = std::max(variance.e, one_pass.e);
   }
   const T scale = rsqrt(variance + eps);
-  for (std::int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
+  for (std::int64_t i = 0; i < n; ++i) {
+    T result = centred[static_cast<std::size_t>(i)] * scale;
+    if constexpr (kIsRunning<T>) {
+      if (internal::is_finite(result.v)) {
+        result.e = std::max(result.e, (x[i] * scale - mean * scale).e);
+      }
+    }
+    x[i] = result;
+  }
 }
 
 template <class T>
@@ -189,19 +200,54 @@ Expr mean_last(const Expr& x) {
 }
 Expr reciprocal_root(const Expr& square, double eps) { return unary("rsqrt", square + eps); }
 
-// x (rows, n) standardised, and the reciprocal deviation of each row.
-struct Standardised {
-  Expr x, scale;
-};
-Standardised standardised(const Expr& x, double eps) {
-  const Expr centred = x - mean_last(x);
-  const Expr scale = reciprocal_root(mean_last(centred * centred), eps);
-  return {centred * scale, scale};
+// Two formulas of one value: a, with the errors of both.
+Expr either(const Expr& a, const Expr& b) { return a + (b - a); }
+
+// The dtype in which ATen's CPU kernels keep mean and scale for the backward pass, and add up the
+// gradients of the parameters: that of the parameters, which is half where all is.
+DType kept_dtype(const Call& call) {
+  const bool mixed =
+      call.given("weight") && call.tensor("weight").dtype != call.tensor("input").dtype;
+  return mixed ? call.tensor("weight").dtype : call.tensor("input").dtype;
 }
 
-// The gradient of rows that were standardised, of the gradient g of the result.
+// x (rows, n) standardised, with mean and scale as they are kept.
+struct Standardised {
+  Expr x, mean, scale, result;
+};
+Standardised standardised(const Expr& x, double eps, DType kept) {
+  const DType wide = x.type().dtype;
+  const Expr mean = mean_last(x), centred = x - mean;
+  const Expr scale = reciprocal_root(mean_last(centred * centred), eps);
+  const Expr mean_kept = cast(cast(mean, kept), wide), scale_kept = cast(cast(scale, kept), wide);
+  return {x, mean_kept, scale_kept, (x - mean_kept) * scale_kept};
+}
+
+// x (rows, n) summed to (n), in the type that is kept: index_add may add up narrowly.
+Expr sum_of_rows(const Expr& x, DType kept) {
+  if (opmath(kept) == kept) return sum(x, {0}, false);
+  Backward& b = *x.builder;
+  const Shape& shape = x.type().shape;
+  const Expr zero = emit(b, "aten.full.default",
+                         {{"size", std::vector<Dim>{Dim(shape[0])}},
+                          {"fill_value", Scalar{std::int64_t{0}}},
+                          {"dtype", DType::kInt64}});
+  const Expr added = emit(b, "aten.index_add.default",
+                          {{"self", zeros_of(b, {kept, {1, shape[1]}})},
+                           {"dim", Dim(0)},
+                           {"index", zero.ref},
+                           {"source", cast(x, kept).ref}});
+  return as_shape(added, {shape[1]});
+}
+
+// The gradient of rows that were standardised, of the gradient g of the result: as in the paper
+// (Ba, Kiros, Hinton 2016), and as a * g + b * x + c of ATen's layer_norm_kernel.cpp.
 Expr through_standardise(const Standardised& s, const Expr& g) {
-  return s.scale * (g - mean_last(g) - s.x * mean_last(g * s.x));
+  const Expr mean_g = mean_last(g);
+  const Expr direct = s.scale * (g - mean_g - s.result * mean_last(g * s.result));
+  const Expr b = (mean_g * s.mean - mean_last(g * s.x)) * (s.scale * s.scale * s.scale);
+  const Expr c = -(b * s.mean) - mean_g * s.scale;
+  return either(direct, s.scale * g + b * s.x + c);
 }
 
 void derive_layer_norm(Backward& b) {
@@ -212,16 +258,18 @@ void derive_layer_norm(Backward& b) {
   const DType wide = opmath(b.call().tensor("input").dtype);
   const Expr g = as_shape(cast(gradient(b), wide), rows);
   const Expr x = as_shape(cast(input(b, "input"), wide), rows);
-  const Standardised s = standardised(x, eps_of(b.call()));
+  const DType kept = kept_dtype(b.call());
+  const Standardised s = standardised(x, eps_of(b.call()), kept);
   const bool weighted = b.call().given("weight");
   const Shape own(b.call().integers("normalized_shape"));
   if (b.needs("input")) {
     const Expr gw = weighted ? g * as_shape(cast(input(b, "weight"), wide), {1, n}) : g;
     give(b, "input", as_shape(through_standardise(s, gw), shape));
   }
-  if (weighted && b.needs("weight")) give(b, "weight", as_shape(sum(g * s.x, {0}, false), own));
+  if (weighted && b.needs("weight"))
+    give(b, "weight", as_shape(sum_of_rows(g * s.result, kept), own));
   if (b.call().given("bias") && b.needs("bias")) {
-    give(b, "bias", as_shape(sum(g, {0}, false), own));
+    give(b, "bias", as_shape(sum_of_rows(g, kept), own));
   }
 }
 
@@ -238,7 +286,10 @@ void derive_rms_norm(Backward& b) {
   const bool weighted = b.call().given("weight");
   if (b.needs("input")) {
     const Expr gw = weighted ? g * as_shape(cast(input(b, "weight"), wide), {1, n}) : g;
-    give(b, "input", as_shape(scale * (gw - normal * mean_last(gw * normal)), shape));
+    // ATen differentiates x * rsqrt(mean(x^2) + eps) step by step.
+    const Expr by_root = x * (scale * scale * scale * mean_last(gw * x));
+    const Expr direct = scale * (gw - normal * mean_last(gw * normal));
+    give(b, "input", as_shape(either(direct, scale * gw - by_root), shape));
   }
   if (weighted && b.needs("weight")) {
     const Shape own(b.call().integers("normalized_shape"));
@@ -256,16 +307,19 @@ void derive_group_norm(Backward& b) {
   const DType wide = opmath(b.call().tensor("input").dtype);
   const Expr g = as_shape(cast(gradient(b), wide), by_channel);
   const Expr x = as_shape(cast(input(b, "input"), wide), rows);
-  const Standardised s = standardised(x, eps_of(b.call()));
+  const DType kept = kept_dtype(b.call());
+  const Standardised s = standardised(x, eps_of(b.call()), kept);
   const bool weighted = b.call().given("weight");
   if (b.needs("input")) {
     const Expr gw = weighted ? g * as_shape(cast(input(b, "weight"), wide), {1, channels, 1}) : g;
     give(b, "input", as_shape(through_standardise(s, as_shape(gw, rows)), shape));
   }
   if (weighted && b.needs("weight")) {
-    give(b, "weight", sum(g * as_shape(s.x, by_channel), {0, 2}, false));
+    give(b, "weight", sum_of_rows(sum(g * as_shape(s.result, by_channel), {2}, false), kept));
   }
-  if (b.call().given("bias") && b.needs("bias")) give(b, "bias", sum(g, {0, 2}, false));
+  if (b.call().given("bias") && b.needs("bias")) {
+    give(b, "bias", sum_of_rows(sum(g, {2}, false), kept));
+  }
 }
 
 // ---- random calls ---------------------------------------------------------------------------
@@ -309,8 +363,10 @@ bool draw_group_norm(Draw& d) {
   const std::int64_t channels = type.shape[1];
   std::vector<std::int64_t> divisors;
   for (std::int64_t i = 1; i <= channels; ++i) {
-    if (channels % i == 0) divisors.push_back(i);
+    const bool alone = element_count(type.shape) == type.shape[0] * i;  // groups of one element
+    if (channels % i == 0 && !alone) divisors.push_back(i);
   }
+  if (divisors.empty()) return false;
   std::vector<NamedArgument> args = {{"input", input},
                                      {"num_groups", Dim(d.random().pick(divisors))}};
   draw_parameters(d, type.dtype, {channels}, true, args);

@@ -243,15 +243,22 @@ void derive_roll(Backward& b) {
                               {{"self", b.gradient()}, {"shifts", shifts}, {"dims", dims}}));
 }
 
+// Dimensions that were added are summed one after another, as ATen does, then the repeats.
 void derive_repeat(Backward& b) {
   const Shape& self = b.call().tensor("self").shape;
-  const Shape shape = repeat_shape(self, b.call().integers("repeats"));
-  std::vector<Dim> summed;
-  for (std::size_t i = 0; i < shape.size(); i += 2) summed.emplace_back(static_cast<int>(i));
-  if (summed.empty()) return b.contribute("self", b.gradient());
-  const Ref split = reshaped(b, b.gradient(), shape);
-  const Ref sum = b.emit("aten.sum.dim_IntList", {{"self", split}, {"dim", summed}});
-  b.contribute("self", reshaped(b, sum, self));
+  const std::vector<std::int64_t> repeats = b.call().integers("repeats");
+  const auto summed = [&](const Ref& x, std::vector<Dim> dims) {
+    return b.emit("aten.sum.dim_IntList", {{"self", x}, {"dim", std::move(dims)}});
+  };
+  Ref g = b.gradient();
+  const std::size_t added = repeats.size() - self.size();
+  for (std::size_t i = 0; i < added; ++i) g = summed(g, {Dim(0)});
+  if (self.empty()) return b.contribute("self", g);
+  const std::vector<std::int64_t> own(repeats.begin() + static_cast<std::ptrdiff_t>(added),
+                                      repeats.end());
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < own.size(); ++i) dims.emplace_back(static_cast<std::int64_t>(2 * i));
+  b.contribute("self", summed(reshaped(b, g, repeat_shape(self, own)), dims));
 }
 
 // The forward call with `self` (and `src`) replaced, for scatters of views.

@@ -6,6 +6,7 @@
 #include "ops/infer.h"
 #include "oracle/kernel.h"
 #include "oracle/loops.h"
+#include "oracle/nominal.h"
 
 // Softmax and its logarithm. A `dtype` argument converts first, as ATen does.
 namespace ulpfuzz {
@@ -36,7 +37,7 @@ struct LineKernel {
           for (std::int64_t i = 0; i < n; ++i) {
             values[static_cast<std::size_t>(i)] = x.real(line.at[0] + i * line.step[0]);
           }
-          F::apply(values);
+          F::apply(values, k.out().dtype());
           for (std::int64_t i = 0; i < n; ++i) {
             k.out().real(line.at[1] + i * line.step[1]) = values[static_cast<std::size_t>(i)];
           }
@@ -47,26 +48,30 @@ struct LineKernel {
 
 struct Softmax {
   template <class T>
-  static void apply(std::vector<T>& x) {
+  static void apply(std::vector<T>& x, DType) {
     softmax_line(x, false);
   }
 };
 struct SafeSoftmax {
   template <class T>
-  static void apply(std::vector<T>& x) {
+  static void apply(std::vector<T>& x, DType) {
     softmax_line(x, true);
   }
 };
 struct LogSoftmax {
   template <class T>
-  static void apply(std::vector<T>& x) {
+  static void apply(std::vector<T>& x, DType dtype) {
     const T largest = shift_of(x);
     Sum<T> sum;
     for (T& value : x) {
       value = value - largest;
       sum.add(exp(value));
     }
-    const T logarithm = log(sum.total());
+    // ATen's vector code keeps the logarithm in the tensor's own type.
+    T logarithm = log(sum.total());
+    if constexpr (kIsRunning<T>) {
+      if (opmath(dtype) != dtype) include_rounding(logarithm, float_format(dtype));
+    }
     for (T& value : x) value = value - logarithm;
   }
 };
