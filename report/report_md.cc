@@ -79,7 +79,7 @@ std::string value_row(const char* who, double value, const Witness& w) {
     return fmt::format("| {} | {} | | |\n", who, value);
   }
   const double error = std::abs(value - exact);
-  return fmt::format("| {} | {} | {:.3g} | {:.3g} |\n", who, python_number(value), error,
+  return fmt::format("| {} | {} | {:.3g} | {:.3g} |\n", who, python_number(value, dtype), error,
                      error / ulp(exact, dtype));
 }
 

@@ -32,8 +32,8 @@ TEST(ReproScript, FailsWhileAValueIsNotFinite) {
 
 TEST(ReproScript, PassesWhereThereIsNoFault) {
   Finding f = asinh_finding(std::numeric_limits<float>::infinity());
-  f.minimal.inputs[0].fill.values = {0.5, 0.25};
-  f.exact.tensors[0].values = {0.48121182505960347, 0.2474664615472634};
+  f.minimal.inputs[0].fill.values = {0.25};
+  f.exact.tensors[0].values.assign(16, 0.2474664615472634);
   EXPECT_EQ(run_repro(f).status, 0);
 }
 

@@ -21,7 +21,7 @@ std::ptrdiff_t lines(const std::string& text) { return std::count(text.begin(), 
 // A small finding fits one screen, and every line of it is one that a person would write.
 TEST(ReproPy, PrintsANanMismatchAsAPersonWould) {
   const std::string text = repro_py(asinh_finding(kInfinity), op_table());
-  EXPECT_EQ(text, R"("""inductor: nan-mismatch. output 0[1] is not right
+  EXPECT_EQ(text, R"("""inductor: nan-mismatch. output 0[0] is not right
 
 Exits 1 while this fails, 0 when it is fixed, 2 when it cannot tell. Seen with torch 2.11.0.
 """
@@ -37,15 +37,15 @@ def program(x):
     return (y,)
 
 def run(f):
-    x = torch.tensor([0.5, 2.4e+20])
+    x = torch.full((16,), 2.4e+20)
     outputs = f(x)
     return outputs[0]
 
 def main():
-    eager = run(program)[1].item()
-    compiled = run(torch.compile(program))[1].item()
+    eager = run(program)[0].item()
+    compiled = run(torch.compile(program))[0].item()
     exact, allowed = 47.62031778, 2e-05  # twice the largest error that rounding explains
-    print(f'torch {torch.__version__}: element [1] of output 0')
+    print(f'torch {torch.__version__}: element [0] of output 0')
     print(f'exact    {exact!r}')
     print(f'eager    {eager!r}')
     print(f'compiled {compiled!r}; error {abs(compiled - exact):.3g}, allowed {allowed:.3g}')
@@ -76,7 +76,7 @@ TEST(ReproPy, DrawsLargeInputsAndNamesTheException) {
 // allowed.
 TEST(ReproPy, AllowsHalfOfAnErrorThatTheBoundPermits) {
   Finding f = asinh_finding(47.6204F);
-  f.exact.tensors[0].bound = {1, 1};
+  f.exact.tensors[0].bound.assign(16, 1);
   f.signature.kind = f.verdict.facts[0].kind = VerdictKind::kLessAccurate;
   EXPECT_THAT(repro_py(f, op_table()), HasSubstr("# half of the error that was seen"));
 }
@@ -89,7 +89,7 @@ TEST(ReproPy, KeepsLayoutsAndEnvironments) {
   f.minimal.environment.grad = false;
   f.minimal.environment.threads = 2;
   const std::string text = repro_py(f, op_table());
-  EXPECT_THAT(text, HasSubstr("torch.zeros(6).as_strided((2,), (3,), 2).copy_(torch.tensor("));
+  EXPECT_THAT(text, HasSubstr("torch.zeros(48).as_strided((16,), (3,), 2).copy_(torch.full("));
   EXPECT_THAT(text, HasSubstr("torch.compile(program, dynamic=True)"));
   EXPECT_THAT(text, HasSubstr("    with torch.no_grad():\n        outputs = f(x)\n"));
   EXPECT_THAT(text, HasSubstr("torch.set_num_threads(2)"));
@@ -101,15 +101,15 @@ TEST(ReproPy, GradientsComeFromExplicitCotangents) {
   f.minimal.cotangents[0].emplace();
   f.minimal.cotangents[0]->strides = {0};
   f.minimal.cotangents[0]->fill.kind = Fill::Kind::kLiteral;
-  f.minimal.cotangents[0]->fill.values = {1, 2};
+  f.minimal.cotangents[0]->fill.values = {2};
   for (auto* each : {&f.system_run, &f.eager_run}) {
     each->executions[0].tensors[0].name = "gradient of x";
   }
   f.exact.tensors[0].name = f.verdict.facts[0].tensor = "gradient of x";
   const std::string text = repro_py(f, op_table());
-  EXPECT_THAT(text, HasSubstr("x = torch.tensor([0.5, 2.4e+20]).requires_grad_()"));
+  EXPECT_THAT(text, HasSubstr("x = torch.full((16,), 2.4e+20).requires_grad_()"));
   EXPECT_THAT(text,
-              HasSubstr("cotangent_0 = torch.tensor([1.0, 2.0])[-1:].contiguous().expand(2,)\n"));
+              HasSubstr("cotangent_0 = torch.full((16,), 2.0)[-1:].contiguous().expand(16,)\n"));
   EXPECT_THAT(text, HasSubstr("heads, tangents = outputs[0], cotangent_0"));
   EXPECT_THAT(text, HasSubstr("torch.autograd.grad(heads, [x], tangents, allow_unused=True)"));
   EXPECT_THAT(text, HasSubstr("return gradients[0]"));
