@@ -13,9 +13,7 @@ namespace {
 
 // The same as in systems/python/attest.py.
 const std::regex& of_interest() {
-  static const std::regex pattern(
-      "aten::(_?scaled_dot_product_\\w+|_\\w*(flash|efficient|cudnn)_attention\\w*"
-      "|bmm|baddbmm|mm|addmm|_fused_sdp_choice)");
+  static const std::regex pattern("aten::.*(attention|bmm|mm|softmax|conv|fft).*");
   return pattern;
 }
 

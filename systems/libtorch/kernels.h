@@ -9,9 +9,8 @@
 
 namespace ulpfuzz::libtorch {
 
-// Collects, while it lives, the operators of interest that run anywhere in the process (attention,
-// and the matrix products of its math path), by what the dispatcher reports to profilers. One at a
-// time.
+// Collects, while it lives, the operators of interest that run anywhere in the process
+// (PROTOCOL.md, "Kernels"), by what the dispatcher reports to profilers. One at a time.
 class KernelWatch {
  public:
   KernelWatch();
