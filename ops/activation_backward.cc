@@ -41,6 +41,16 @@ struct PairKernel {
 template <auto kFormula, const char* const* kArgs = kSelfArgs>
 inline constexpr OpKernels kPair = kKernels<PairKernel<kFormula, kArgs>>;
 
+// Eager's vector code and its scalar code, which does the last elements of a row, disagree about
+// the gradient at a NaN here.
+template <class T>
+T unless_nan(const T& x, T result) {
+  if constexpr (kIsRunning<T>) {
+    if (base::is_nan(x.v)) result.e = kInf, result.marks |= kUndefined;
+  }
+  return result;
+}
+
 template <class T, class F>
 void map_pair(Kernel<T>& k, F&& f) {
   map_real(k.out(), std::forward<F>(f), k.in("grad_output"), k.in("self"));
@@ -110,7 +120,8 @@ struct EluBackwardKernel {
         k.out(),
         [&](const T& g, const T& x) {
           const T slope = is_result ? x + negative : exp(x * inside) * negative;
-          return select(less_equal(x, exactly(x, 0)), g * inside * slope, g * positive);
+          return unless_nan(x,
+                            select(less_equal(x, exactly(x, 0)), g * inside * slope, g * positive));
         },
         k.in("grad_output"), k.in("self_or_result"));
   }
@@ -122,7 +133,7 @@ struct HardtanhBackwardKernel {
     const T low = k.number("min_val"), high = k.number("max_val");
     map_pair(k, [&](const T& g, const T& x) {
       const Int<T> outside = logical_or(less_equal(x, low), less_equal(high, x));
-      return select(outside, exactly(g, 0), g);
+      return unless_nan(x, select(outside, exactly(g, 0), g));
     });
   }
 };
@@ -132,11 +143,12 @@ struct LogitBackwardKernel {
   static void run(Kernel<T>& k) {
     const bool clamped = k.has("eps") && k.call().floating("eps") >= 0;
     const double eps = clamped ? k.call().floating("eps") : 0;
-    const T low = constant<T>(eps), high = constant<T>(1 - eps);
+    const T low = k.number(Scalar{eps}), high = k.number(Scalar{1 - eps});
     const T outer = widen<T>(clamped ? 0.0 : std::nan(""));
     map_pair(k, [&](const T& g, const T& x) {
       const Int<T> outside = logical_or(less(x, low), less(high, x));
-      return select(outside, outer, g / (x * (exactly(x, 1) - x)));
+      const T inner = g / (x * (exactly(x, 1) - x));
+      return clamped ? unless_nan(x, select(outside, outer, inner)) : select(outside, outer, inner);
     });
   }
 };
@@ -236,7 +248,7 @@ constexpr OpRow kRows[] = {
      .infer = kOfSelf,
      .kernels = &kPair<[](const auto& g, const auto& x) {
        const auto inside = select(less(x, exactly(x, 3)), g * (x / 3.0 + 0.5), g);
-       return select(less_equal(x, exactly(x, -3)), exactly(g, 0), inside);
+       return unless_nan(x, select(less_equal(x, exactly(x, -3)), exactly(g, 0), inside));
      }>,
      .weight = 0},
     {.schema = "aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor",
@@ -251,7 +263,8 @@ constexpr OpRow kRows[] = {
      .python = "torch.ops.aten.logit_backward",
      .infer = kOfSelf,
      .kernels = &kKernels<LogitBackwardKernel>,
-     .weight = 0},
+     .weight = 0,
+     .numerics = {.narrow_accumulator = true, .rounds_numbers = true}},
 };
 
 }  // namespace

@@ -223,8 +223,8 @@ struct AttentionKernel {
   static void mix(Kernel<T>& k, const Attention& a, std::vector<T> weights,
                   const std::vector<bool>& hidden, bool open, int marks,
                   const std::vector<T>& values, std::int64_t to) {
-    softmax_line(weights, true);
     const DType dtype = k.out().dtype();
+    softmax_line(weights, true, opmath(dtype));
     const double narrower = opmath(dtype) == dtype ? 0 : float_format(dtype).unit_roundoff;
     for (std::int64_t c = 0; c < a.value_width; ++c) {
       Sum<T> sum;

@@ -17,6 +17,9 @@ constexpr double kEdges[] = {1.0,  0.1, 0.5, 0.2, 6.0,  3.0, -0.1,  -1.0,
 
 constexpr Numerics kRoundsNumbers{.rounds_numbers = true};
 
+// Eager also divides half types in themselves.
+constexpr Numerics kRoundsSteps{.narrow_accumulator = true, .rounds_numbers = true};
+
 enum class Rounding { kNone, kFloor, kTrunc };
 
 Rounding rounding_of(const Call& call) {
@@ -271,7 +274,7 @@ constexpr OpRow kRows[] = {
      .kernels = &kKernels<DivisionKernel>,
      .derivative = division_backward,
      .draw = draw_division,
-     .numerics = kRoundsNumbers,
+     .numerics = kRoundsSteps,
      .edges = kEdges},
     {.schema = "aten::floor_divide(Tensor self, Tensor other) -> Tensor",
      .python = "torch.floor_divide",
@@ -279,7 +282,7 @@ constexpr OpRow kRows[] = {
      .kernels = &kKernels<DivisionKernel>,
      .draw = draw_floor_divide,
      .weight = 0.7,
-     .numerics = kRoundsNumbers,
+     .numerics = kRoundsSteps,
      .edges = kEdges},
     {.schema = "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor",
      .python = "torch.remainder",

@@ -7,10 +7,10 @@
 #include "ops/indices.h"
 #include "ops/infer.h"
 #include "ops/movement.h"
+#include "ops/rounding.h"
 #include "ops/softmax.h"
 #include "oracle/kernel.h"
 #include "oracle/loops.h"
-#include "oracle/nominal.h"
 
 // Losses. `reduction` is at::Reduction: 0 none, 1 mean, 2 sum.
 namespace ulpfuzz {
@@ -24,13 +24,10 @@ std::int64_t reduction_of(const Call& call) {
   return reduction;
 }
 
-// Half results of the steps that ATen takes one after another.
+// A result of one of the steps that ATen takes one after another.
 template <class T>
-T step(T x, DType dtype) {
-  if constexpr (kIsRunning<T>) {
-    if (opmath(dtype) != dtype) include_rounding(x, float_format(dtype));
-  }
-  return x;
+T step(const T& x, DType dtype) {
+  return maybe_half(x, dtype);
 }
 
 // ---- pointwise losses of (self, target) -----------------------------------------------------

@@ -6,8 +6,8 @@
 #include "ops/gradients.h"
 #include "ops/infer.h"
 #include "ops/movement.h"
+#include "ops/rounding.h"
 #include "oracle/loops.h"
-#include "oracle/nominal.h"
 
 // Matrix products. Eager refuses operands of different dtypes, and bool.
 namespace ulpfuzz {
@@ -121,15 +121,6 @@ constexpr const char* kOther = "other";
 constexpr const char* kTensor = "tensor";
 constexpr const char* kVec = "vec";
 
-// A result that a system may round to its dtype before it adds something to it.
-template <class T>
-T maybe_rounded(T x, DType dtype) {
-  if constexpr (kIsRunning<T>) {
-    if (opmath(dtype) != dtype) include_rounding(x, float_format(dtype));
-  }
-  return x;
-}
-
 struct LinearKernel {
   template <class T>
   static void run(Kernel<T>& k) {
@@ -142,7 +133,7 @@ struct LinearKernel {
           k.in("bias"));
     } else {
       map_real(
-          k.out(), [&](const T& a, const T& b) { return maybe_rounded(a, dtype) + b; }, k.out(),
+          k.out(), [&](const T& a, const T& b) { return maybe_half(a, dtype) + b; }, k.out(),
           k.in("bias"));
     }
   }
@@ -175,7 +166,7 @@ struct AddProductKernel {
         k.out(),
         [&](const T& s, const T& p) {
           if (!reads_product && !std::isfinite(narrow(p))) return undefined<T>();
-          const T term = maybe_rounded(scaled(alpha, y, maybe_rounded(p, dtype)), dtype);
+          const T term = maybe_half(scaled(alpha, y, maybe_half(p, dtype)), dtype);
           return reads_self ? term + scaled(beta, x, s) : term;
         },
         k.in("self"), product);

@@ -84,7 +84,7 @@ class Affine {
 };
 
 double eps_of(const Call& call) {
-  if (call.given("eps")) return call.floating("eps");
+  if (call.op().name() != "aten.rms_norm.default" || call.given("eps")) return call.floating("eps");
   // rms_norm's default is that of the type it computes in (torch/_decomp, _fused_rms_norm).
   const bool wide = call.tensor("input").dtype == DType::kFloat64;
   return wide ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
@@ -203,8 +203,8 @@ Expr reciprocal_root(const Expr& square, double eps) { return unary("rsqrt", squ
 // Two formulas of one value: a, with the errors of both.
 Expr either(const Expr& a, const Expr& b) { return a + (b - a); }
 
-// The dtype in which ATen's CPU kernels keep mean and scale for the backward pass, and add up the
-// gradients of the parameters: that of the parameters, which is half where all is.
+// The dtype in which ATen's CPU kernels keep mean and scale for the backward pass: that of the
+// parameters, which is half where all is.
 DType kept_dtype(const Call& call) {
   const bool mixed =
       call.given("weight") && call.tensor("weight").dtype != call.tensor("input").dtype;
@@ -223,7 +223,8 @@ Standardised standardised(const Expr& x, double eps, DType kept) {
   return {x, mean_kept, scale_kept, (x - mean_kept) * scale_kept};
 }
 
-// x (rows, n) summed to (n), in the type that is kept: index_add may add up narrowly.
+// x (rows, n) summed to (n) in the input's type, whatever that of the parameters: index_add may add
+// up narrowly, as ATen's buffers do.
 Expr sum_of_rows(const Expr& x, DType kept) {
   if (opmath(kept) == kept) return sum(x, {0}, false);
   Backward& b = *x.builder;
@@ -267,9 +268,9 @@ void derive_layer_norm(Backward& b) {
     give(b, "input", as_shape(through_standardise(s, gw), shape));
   }
   if (weighted && b.needs("weight"))
-    give(b, "weight", as_shape(sum_of_rows(g * s.result, kept), own));
+    give(b, "weight", as_shape(sum_of_rows(g * s.result, b.call().tensor("input").dtype), own));
   if (b.call().given("bias") && b.needs("bias")) {
-    give(b, "bias", as_shape(sum_of_rows(g, kept), own));
+    give(b, "bias", as_shape(sum_of_rows(g, b.call().tensor("input").dtype), own));
   }
 }
 
@@ -315,10 +316,12 @@ void derive_group_norm(Backward& b) {
     give(b, "input", as_shape(through_standardise(s, as_shape(gw, rows)), shape));
   }
   if (weighted && b.needs("weight")) {
-    give(b, "weight", sum_of_rows(sum(g * as_shape(s.result, by_channel), {2}, false), kept));
+    give(b, "weight",
+         sum_of_rows(sum(g * as_shape(s.result, by_channel), {2}, false),
+                     b.call().tensor("input").dtype));
   }
   if (b.call().given("bias") && b.needs("bias")) {
-    give(b, "bias", sum_of_rows(sum(g, {2}, false), kept));
+    give(b, "bias", sum_of_rows(sum(g, {2}, false), b.call().tensor("input").dtype));
   }
 }
 

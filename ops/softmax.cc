@@ -6,7 +6,6 @@
 #include "ops/infer.h"
 #include "oracle/kernel.h"
 #include "oracle/loops.h"
-#include "oracle/nominal.h"
 
 // Softmax and its logarithm. A `dtype` argument converts first, as ATen does.
 namespace ulpfuzz {
@@ -48,14 +47,14 @@ struct LineKernel {
 
 struct Softmax {
   template <class T>
-  static void apply(std::vector<T>& x, DType) {
-    softmax_line(x, false);
+  static void apply(std::vector<T>& x, DType dtype) {
+    softmax_line(x, false, dtype);
   }
 };
 struct SafeSoftmax {
   template <class T>
-  static void apply(std::vector<T>& x, DType) {
-    softmax_line(x, true);
+  static void apply(std::vector<T>& x, DType dtype) {
+    softmax_line(x, true, dtype);
   }
 };
 struct LogSoftmax {
@@ -67,11 +66,8 @@ struct LogSoftmax {
       value = value - largest;
       sum.add(exp(value));
     }
-    // ATen's vector code keeps the logarithm in the tensor's own type.
-    T logarithm = log(sum.total());
-    if constexpr (kIsRunning<T>) {
-      if (opmath(dtype) != dtype) include_rounding(logarithm, float_format(dtype));
-    }
+    // ATen's vector code keeps the sum and its logarithm in the tensor's own type.
+    const T logarithm = maybe_half(log(maybe_half(sum.total(), dtype)), dtype);
     for (T& value : x) value = value - logarithm;
   }
 };

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
+#include "ops/rounding.h"
 #include "oracle/running.h"
 #include "oracle/sum.h"
 
@@ -24,9 +26,10 @@ bool is_minus_infinity(const T& x) {
   return narrow(x) == -std::numeric_limits<double>::infinity();
 }
 
-// exp(x - max) / sum in place. `safe`: zeros where all elements are -inf, else NaN as IEEE has it.
+// exp(x - max) / sum in place, the exponentials held in `dtype`. `safe`: zeros where all elements
+// are -inf, else NaN as IEEE has it.
 template <class T>
-void softmax_line(std::vector<T>& x, bool safe) {
+void softmax_line(std::vector<T>& x, bool safe, DType dtype) {
   const T largest = shift_of(x);
   if (safe && is_minus_infinity(largest)) {
     for (T& value : x) value = T{};
@@ -38,7 +41,7 @@ void softmax_line(std::vector<T>& x, bool safe) {
     sum.add(value);
   }
   const T scale = 1.0 / sum.total();  // one rounding more than a division: systems do either
-  for (T& value : x) value = value * scale;
+  for (T& value : x) value = maybe_half(value, dtype) * scale;
 }
 
 }  // namespace ulpfuzz

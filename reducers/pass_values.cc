@@ -48,6 +48,17 @@ void blocks(const Fill& fill, std::vector<T> Fill::*field, std::vector<Fill>& ou
   }
 }
 
+// One element kept and all others zero: where a rule made the elements, halving would pass through
+// lists that are longer than the rule.
+void lone_elements(const Fill& fill, std::vector<Fill>& out) {
+  for (std::size_t i = 0; i < fill.values.size() && fill.values.size() <= kFewLiterals; ++i) {
+    Fill changed = fill;
+    changed.values.assign(fill.values.size(), 0.0);
+    changed.values[i] = fill.values[i];
+    out.push_back(std::move(changed));
+  }
+}
+
 // Plainer elements for a tensor, plainest first.
 std::vector<Fill> plainer(const Fill& fill, const TensorType& type) {
   const DType dtype = type.dtype;
@@ -88,6 +99,7 @@ std::vector<Fill> plainer(const Fill& fill, const TensorType& type) {
   if (written) {
     blocks(*written, &Fill::values, all);
     blocks(*written, &Fill::integers, all);
+    if (!literal) lone_elements(*written, all);
   }
   return all;
 }

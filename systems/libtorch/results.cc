@@ -54,7 +54,10 @@ ElementFile::ElementFile() : fd_(::memfd_create("ulpfuzz-results", MFD_CLOEXEC))
 }
 
 ElementFile::Range ElementFile::append(const at::Tensor& tensor) {
-  const at::Tensor plain = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous();
+  // Autograd's zeros without storage (the gradient of sgn) become real ones.
+  const at::Tensor stored =
+      tensor._is_zerotensor() ? at::zeros(tensor.sizes(), tensor.options()) : tensor.detach();
+  const at::Tensor plain = stored.cpu().resolve_conj().resolve_neg().contiguous();
   const Range range{size_, static_cast<std::int64_t>(plain.nbytes())};
   const auto* bytes = static_cast<const char*>(plain.const_data_ptr());
   for (std::int64_t done = 0; done < range.bytes;) {

@@ -86,6 +86,8 @@ class Outcome:
 
 def snapshot(tensor: torch.Tensor) -> torch.Tensor:
     """A copy of the elements on the CPU, row-major."""
+    if tensor._is_zerotensor():  # autograd's zeros without storage: the gradient of sgn
+        tensor = torch.zeros(tensor.shape, dtype=tensor.dtype)
     plain = tensor.detach().cpu().resolve_conj().resolve_neg()
     return plain.clone(memory_format=torch.contiguous_format)
 

@@ -117,11 +117,14 @@ TEST(Judge, AsksForEachRunOnceAndForEagerBesideEverySystem) {
   EXPECT_EQ(outcome.asked.size(), 2u);
 }
 
-TEST(Judge, SeedsAreInputSetsAndTheFirstIsRepeated) {
+TEST(Judge, SeedsAreInputSetsTheFirstIsRepeatedAndFreshOnesRideAlong) {
   JudgeOptions options;
   options.seeds = 3;
   const Outcome outcome = play(sine(DType::kFloat32), 1, options);
-  EXPECT_THAT(outcome.asked[0].input_sets, testing::ElementsAre(0, 1, 2, 0));
+  EXPECT_THAT(outcome.asked[0].input_sets, testing::ElementsAre(0, 1, 2, 0, 3, 4, 5, 6));
+  options.confirm = false;
+  const Outcome unconfirmed = play(sine(DType::kFloat32), 1, options);
+  EXPECT_THAT(unconfirmed.asked[0].input_sets, testing::ElementsAre(0, 1, 2, 0));
 }
 
 TEST(Judge, TheSameEvidenceGivesTheSameAnswer) {

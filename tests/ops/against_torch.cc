@@ -4,6 +4,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "oracle/scalar.h"
+
 namespace ulpfuzz {
 
 namespace {

@@ -5,6 +5,7 @@
 #include "ir/error.h"
 #include "ir/verify.h"
 #include "ops/table.h"
+#include "oracle/scalar.h"
 #include "tests/ops/one_call.h"
 
 // Products, attention, normalisation, losses, indices and transforms on small numbers. Expected
