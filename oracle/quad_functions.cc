@@ -31,6 +31,15 @@ const Quad kInf = std::numeric_limits<Quad>::infinity();
 const Quad kNaN = std::numeric_limits<Quad>::quiet_NaN();
 
 bool finite(const Quad& x) { return !is_nan(x) && !is_inf(x); }
+// An angle within a turn of 0 that has the same sine. Quad's own reduction runs out of digits of pi
+// for large angles; this one has them for all that fit a double.
+Quad reduced(const Quad& x) {
+  if (mp::fabs(x) < 64) return x;
+  using Wide = mp::number<mp::cpp_bin_float<1280, mp::digit_base_2>, mp::et_off>;
+  static const Wide turn = 8 * mp::atan(Wide(1));
+  return static_cast<Quad>(mp::fmod(Wide(x), turn));
+}
+
 bool odd(const Quad& whole) { return mp::fmod(whole, Quad(2)) != 0; }
 bool is_pole(const Quad& x) { return x <= 0 && mp::floor(x) == x; }
 
@@ -91,9 +100,9 @@ Quad log1p(const Quad& x) {
   if (is_inf(x) || x == 0) return x;
   return bm::log1p(x, Quiet());
 }
-Quad sin(const Quad& x) { return finite(x) ? Quad(mp::sin(x)) : kNaN; }
-Quad cos(const Quad& x) { return finite(x) ? Quad(mp::cos(x)) : kNaN; }
-Quad tan(const Quad& x) { return finite(x) ? Quad(mp::tan(x)) : kNaN; }
+Quad sin(const Quad& x) { return finite(x) ? Quad(mp::sin(reduced(x))) : kNaN; }
+Quad cos(const Quad& x) { return finite(x) ? Quad(mp::cos(reduced(x))) : kNaN; }
+Quad tan(const Quad& x) { return finite(x) ? Quad(mp::tan(reduced(x))) : kNaN; }
 Quad asin(const Quad& x) { return !(mp::fabs(x) <= 1) ? kNaN : Quad(mp::asin(x)); }
 Quad acos(const Quad& x) { return !(mp::fabs(x) <= 1) ? kNaN : Quad(mp::acos(x)); }
 Quad atan(const Quad& x) { return is_nan(x) ? x : Quad(mp::atan(x)); }

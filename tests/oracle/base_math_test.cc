@@ -98,6 +98,15 @@ TEST(BaseMath, EdgesAreCs) {
   }
 }
 
+// Proves: large angles are reduced with enough digits of pi; glibc's sine is right there.
+TEST(BaseMath, LargeAngles) {
+  for (const double x : {1e3, 123456.789, -1e15, 0x1p80, 1e300, -1.7976931348623157e308}) {
+    EXPECT_NEAR(base::narrow(base::sin(Quad(x))), std::sin(x), 1e-15) << x;
+    EXPECT_NEAR(base::narrow(base::cos(Quad(x))), std::cos(x), 1e-15) << x;
+    EXPECT_NEAR(base::narrow(base::tan(Quad(x))) / std::tan(x), 1, 1e-15) << x;
+  }
+}
+
 // Proves: known values to more digits than double has (Abramowitz and Stegun's constants).
 TEST(BaseMath, QuadHasMoreDigits) {
   const auto expect_close = [](const Quad& got, const char* expected) {
