@@ -58,6 +58,7 @@ void show_progress(const ReductionProgress& p) {
 }
 
 ExitStatus run(const Options& o) {
+  const double budget = parse_time("--budget", o.budget);
   const Case c = find_case(o.named, o.store);
   JudgeOptions judge;
   judge.systems = o.systems.parsed();
@@ -76,7 +77,7 @@ ExitStatus run(const Options& o) {
     return status_of(verdicts);
   }
   const auto deadline = std::chrono::steady_clock::now() +
-                        std::chrono::duration<double>(parse_time("--budget", o.budget));
+                        std::chrono::duration<double>(budget);
   InvestigateOptions how;
   how.cpu_budget_seconds = 1e9;
   how.progress = show_progress;

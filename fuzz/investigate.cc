@@ -140,7 +140,7 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   Finding finding;
   finding.signature = wanted;
   finding.original = shown_by;
-  Reduction reduced = reduce(start, table, still_fails, reduction);
+  ReducedCase reduced = reduce(start, table, still_fails, reduction);
   finding.reduced = reduced.complete;
   Judged last = judge_cases({reduced.smallest}, one, table, scheduler, true).front();
   if (!shows(last)) {

@@ -63,10 +63,12 @@ bool draw_tensor_scalar(Draw& d) {
 
 bool draw_inplace_binary(Draw& d) {
   const Ref self = d.operand(want_fresh(Kind::kNumeric));
-  if (d.random().chance(0.25)) {
+  const Ref other = d.broadcastable(self, false);
+  // Autograd saves `other`: what is written must be another tensor.
+  if (other == self || d.random().chance(0.25)) {
     return d.call({{"self", self}, {"other", d.number(d.type(self).dtype)}});
   }
-  return d.call({{"self", self}, {"other", d.broadcastable(self)}});
+  return d.call({{"self", self}, {"other", other}});
 }
 
 bool draw_reduction(Draw& d) { return reduction(d, Kind::kNumeric); }

@@ -52,7 +52,7 @@ bool draw_add_inplace(Draw& d) {
   if (d.random().chance(0.25)) {
     args.push_back({"other", d.number(d.type(self).dtype)});
   } else {
-    args.push_back({"other", d.broadcastable(self)});
+    args.push_back({"other", d.broadcastable(self, false)});
   }
   if (d.random().chance(0.2)) args.push_back({"alpha", Scalar{std::int64_t{2}}});
   return d.call(std::move(args));

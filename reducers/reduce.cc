@@ -17,7 +17,7 @@ class Descent {
     tried_.insert(hashes(failing).whole);
   }
 
-  Reduction run() {
+  ReducedCase run() {
     bool progress = true;
     while (progress && !stopped_) {
       progress = false;
@@ -66,14 +66,14 @@ class Descent {
   const OpTable& table_;
   const StillFails& still_fails_;
   const ReductionOptions& options_;
-  Reduction result_;
+  ReducedCase result_;
   std::set<std::string> tried_;
   bool stopped_ = false;
 };
 
 }  // namespace
 
-Reduction reduce(const Case& failing, const OpTable& table, const StillFails& still_fails,
+ReducedCase reduce(const Case& failing, const OpTable& table, const StillFails& still_fails,
                  const ReductionOptions& options) {
   const std::vector<bool> fails = still_fails(std::span(&failing, 1));
   if (fails.empty() || !fails.front()) throw Error("the case does not show the finding");

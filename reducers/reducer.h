@@ -47,7 +47,7 @@ struct ReductionOptions {
   std::function<bool(const ReductionProgress&)> go_on;  // false ends the reduction; may be empty
 };
 
-struct Reduction {
+struct ReducedCase {
   Case smallest;
   int steps = 0;
   int tried = 0;
@@ -56,7 +56,7 @@ struct Reduction {
 
 // Greedy descent through the passes to a fixpoint. Candidates already tried are not run again. The
 // case itself must fail: checked first; throws Error when it does not.
-Reduction reduce(const Case& failing, const OpTable& table, const StillFails& still_fails,
+ReducedCase reduce(const Case& failing, const OpTable& table, const StillFails& still_fails,
                  const ReductionOptions& options = {});
 
 }  // namespace ulpfuzz

@@ -23,7 +23,7 @@ inline StillFails each(Fails fails) {
   };
 }
 
-inline Reduction reduce_with(const Case& c, Fails fails) {
+inline ReducedCase reduce_with(const Case& c, Fails fails) {
   return reduce(c, op_table(), each(std::move(fails)));
 }
 

@@ -38,7 +38,7 @@ bool joined(const Case& c) {
 
 TEST(Reduce, AChainOfThirtyEndsAtTheGuiltyNodeWhereverItStands) {
   for (const int guilty : {0, 1, 7, 15, 28, 29}) {
-    const Reduction r = reduce_with(chain(30, guilty),
+    const ReducedCase r = reduce_with(chain(30, guilty),
                                     [](const Case& c) { return contains(c, "aten.sin.default"); });
     ASSERT_EQ(r.smallest.program.nodes.size(), 1u) << to_json(r.smallest);
     EXPECT_EQ(r.smallest.program.nodes[0].op, "aten.sin.default");
@@ -51,13 +51,13 @@ TEST(Reduce, AChainOfThirtyEndsAtTheGuiltyNodeWhereverItStands) {
 }
 
 TEST(Reduce, GuiltyNodesOnTwoBranchesStayWithTheNodeThatJoinsThem) {
-  const Reduction r = reduce_with(two_branches(10), joined);
+  const ReducedCase r = reduce_with(two_branches(10), joined);
   EXPECT_EQ(r.smallest.program.nodes.size(), 3u) << to_json(r.smallest);
   EXPECT_EQ(r.smallest.program.outputs.size(), 1u);
 }
 
 TEST(Reduce, GuiltyNodesThatNothingJoinsAreTwo) {
-  const Reduction r = reduce_with(two_branches(10), [](const Case& c) {
+  const ReducedCase r = reduce_with(two_branches(10), [](const Case& c) {
     return contains(c, "aten.sin.default") && contains(c, "aten.tanh.default");
   });
   EXPECT_EQ(r.smallest.program.nodes.size(), 2u) << to_json(r.smallest);
@@ -71,7 +71,7 @@ TEST(Reduce, ADistantPairKeepsTheWayBetween) {
     x = b.call("n" + x.name, op + std::string(".default"), {{"self", x}});
   }
   b.output(x);
-  const Reduction r = reduce_with(std::move(b).take(), [](const Case& c) {
+  const ReducedCase r = reduce_with(std::move(b).take(), [](const Case& c) {
     for (const Node& node : c.program.nodes) {
       if (node.op != "aten.tanh.default") continue;
       if (comes_from(c, {node.name, 0}, "aten.sin.default")) return true;
@@ -82,7 +82,7 @@ TEST(Reduce, ADistantPairKeepsTheWayBetween) {
 }
 
 TEST(Reduce, AGradientThatIsNeededStays) {
-  const Reduction r = reduce_with(chain(12, 5), [](const Case& c) {
+  const ReducedCase r = reduce_with(chain(12, 5), [](const Case& c) {
     return contains(c, "aten.sin.default") && !c.wrt.empty();
   });
   EXPECT_EQ(r.smallest.program.nodes.size(), 1u) << to_json(r.smallest);
@@ -97,7 +97,7 @@ TEST(Reduce, SizesStopWhereTheFaultDoes) {
   const Ref x = b.input("x", DType::kFloat32, {rows, columns}, Fill{});
   const Ref y = b.input("y", DType::kFloat32, {columns, 7}, Fill{});
   b.output(b.call("product", "mm.default", {{"self", x}, {"mat2", y}}));
-  const Reduction r = reduce_with(std::move(b).take(), [](const Case& c) {
+  const ReducedCase r = reduce_with(std::move(b).take(), [](const Case& c) {
     if (!contains(c, "aten.mm.default")) return false;
     return c.program.inputs[0].shape.at(1).value(c.program.symbols) >= 3;
   });
@@ -126,7 +126,7 @@ TEST(Reduce, AnElementInTheMiddleIsFoundWithItsValue) {
   const Case c = std::move(b).take();
   // One element of the bell curve, neither first nor last, is the only one that fails.
   const double guilty = numbers(c, 0)[77];
-  const Reduction r = reduce_with(c, [guilty](const Case& other) {
+  const ReducedCase r = reduce_with(c, [guilty](const Case& other) {
     if (other.program.inputs.empty()) return false;
     const std::vector<double> all = numbers(other, 0);
     return std::find(all.begin(), all.end(), guilty) != all.end();
@@ -143,7 +143,7 @@ TEST(Reduce, OtherElementsBecomeZerosWhereTheSizeMustStay) {
   b.output(b.call("y", "sin.default", {{"self", x}}));
   const Case c = std::move(b).take();
   const double guilty = numbers(c, 0)[9];
-  const Reduction r = reduce_with(c, [guilty](const Case& other) {
+  const ReducedCase r = reduce_with(c, [guilty](const Case& other) {
     const std::vector<double> all = numbers(other, 0);
     return all.size() >= 16 && std::count(all.begin(), all.end(), guilty) == 1;
   });
@@ -166,7 +166,7 @@ TEST(Reduce, LayoutsArgumentsAndSwitchesGoUnlessTheyMatter) {
   c.environment.threads = 2;
   c.environment.dynamic = true;
   c.environment.rng_seed = 9;
-  const Reduction r = reduce_with(c, [](const Case& other) {
+  const ReducedCase r = reduce_with(c, [](const Case& other) {
     return contains(other, "aten.add.Tensor") && !other.inputs[0].strides.empty() &&
            other.environment.dynamic;
   });
@@ -186,7 +186,7 @@ TEST(Reduce, KernelListsShrinkToTheKernelsThatMatter) {
   c.environment.sdpa = SdpaChoice{
       {SdpaKernel::kCudnn, SdpaKernel::kFlash, SdpaKernel::kEfficient, SdpaKernel::kMath}, true};
   c.environment.primed_by = SdpaChoice{{SdpaKernel::kMath}, false};
-  const Reduction r = reduce_with(c, [](const Case& other) {
+  const ReducedCase r = reduce_with(c, [](const Case& other) {
     if (!other.environment.sdpa) return false;
     const auto& kernels = other.environment.sdpa->kernels;
     return std::find(kernels.begin(), kernels.end(), SdpaKernel::kFlash) != kernels.end();
@@ -196,7 +196,7 @@ TEST(Reduce, KernelListsShrinkToTheKernelsThatMatter) {
 }
 
 TEST(Reduce, NamesAreShortInTheEnd) {
-  const Reduction r =
+  const ReducedCase r =
       reduce_with(chain(5, 2), [](const Case& c) { return contains(c, "aten.sin.default"); });
   EXPECT_EQ(r.smallest.program.inputs[0].name, "x");
   EXPECT_EQ(r.smallest.program.nodes[0].name, "a");
@@ -211,7 +211,7 @@ TEST(Reduce, EndsEarlyWhenToldAndSaysSo) {
   int asked = 0;
   options.go_on = [&](const ReductionProgress&) { return ++asked < 3; };
   const Fails fails = [](const Case& c) { return contains(c, "aten.sin.default"); };
-  const Reduction r = reduce(chain(30, 15), op_table(), each(fails), options);
+  const ReducedCase r = reduce(chain(30, 15), op_table(), each(fails), options);
   EXPECT_FALSE(r.complete);
   EXPECT_TRUE(fails(r.smallest));
 }
@@ -245,7 +245,7 @@ TEST(Reduce, AModelsConfigurationReachesItsSmallestLegalValues) {
   };
   // The descent would go on to the program; what the configuration came to is seen on the way.
   std::optional<Case> last_model;
-  const Reduction r = reduce_with(lower(c), [&](const Case& other) {
+  const ReducedCase r = reduce_with(lower(c), [&](const Case& other) {
     if (!other.model) return false;
     const std::int64_t kv = number(other, "num_key_value_heads");
     const bool fails = kv >= 2 && number(other, "num_attention_heads") >= 2 * kv;
@@ -293,7 +293,7 @@ TEST(Reduce, GeneratedCasesEndAtTheOperatorThatFails) {
     const Case c = generate_case(99, i, op_table());
     if (c.model || c.program.nodes.size() < 3) continue;
     const std::string guilty = c.program.nodes[c.program.nodes.size() / 2].op;
-    const Reduction r = reduce_with(c, [&](const Case& other) { return contains(other, guilty); });
+    const ReducedCase r = reduce_with(c, [&](const Case& other) { return contains(other, guilty); });
     EXPECT_TRUE(r.complete);
     EXPECT_EQ(r.smallest.program.nodes.size(), 1u) << guilty << "\n" << to_json(r.smallest);
     ++reduced;
@@ -303,8 +303,8 @@ TEST(Reduce, GeneratedCasesEndAtTheOperatorThatFails) {
 
 TEST(Reduce, TheFixpointIsOne) {
   const Fails fails = [](const Case& c) { return contains(c, "aten.tanh.default"); };
-  const Reduction first = reduce_with(two_branches(6), fails);
-  const Reduction second = reduce_with(first.smallest, fails);
+  const ReducedCase first = reduce_with(two_branches(6), fails);
+  const ReducedCase second = reduce_with(first.smallest, fails);
   EXPECT_EQ(second.steps, 0);
   EXPECT_EQ(to_json(second.smallest), to_json(first.smallest));
 }
