@@ -16,13 +16,14 @@ ifeq ($(BUILD),)
 $(error unknown PRESET '$(PRESET)': default, debug or asan)
 endif
 
-.PHONY: help setup build test fuzz bench check clean
+.PHONY: help setup build test test-slow fuzz bench check clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make setup    install what is missing: apt packages, .venv'
 	@echo 'make build    build/ulpfuzz and build/ulpfuzz-libtorch (PRESET=debug or asan for others)'
 	@echo 'make test     all tests'
+	@echo 'make test-slow  all end-to-end tests, campaigns and planted faults too'
 	@echo 'make fuzz     fuzz for two minutes; ARGS= goes to "ulpfuzz fuzz", a later --time wins'
 	@echo 'make bench    all benchmarks'
 	@echo 'make check    clang-format and clang-tidy'
@@ -42,6 +43,9 @@ build: setup $(BUILD)/build.ninja
 
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) $(ARGS)
+
+test-slow: build
+	@ULPFUZZ_BUILD_DIR=$(BUILD) $(BUILD)/test_e2e $(ARGS)
 
 fuzz: build
 	@$(BUILD)/ulpfuzz fuzz --time 120s $(ARGS)
