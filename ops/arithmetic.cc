@@ -3,6 +3,7 @@
 #include "ops/families.h"
 #include "ops/gradients.h"
 #include "ops/infer.h"
+#include "ops/rounding.h"
 
 // Sums, products and quotients of two or three tensors.
 namespace ulpfuzz {
@@ -86,9 +87,10 @@ struct AddKernel {
                    [&](std::int64_t a, std::int64_t b) { return wrap_add(a, wrap_mul(alpha, b)); });
     } else if (k.has("alpha")) {
       const T alpha = widen<T>(kSign) * k.number("alpha");
+      const DType dtype = k.out().dtype();  // scalar code holds the product in it
       map_real(
-          k.out(), [&](const T& a, const T& b) { return a + alpha * b; }, k.in("self"),
-          k.in("other"));
+          k.out(), [&](const T& a, const T& b) { return a + maybe_half(alpha * b, dtype); },
+          k.in("self"), k.in("other"));
     } else {
       map_real(
           k.out(), [](const T& a, const T& b) { return kSign > 0 ? a + b : a - b; }, k.in("self"),

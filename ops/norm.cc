@@ -32,10 +32,32 @@ T mean_square(const T* x, std::int64_t n) {
   return sum.total() / static_cast<double>(n);
 }
 
-// x[i] = (x[i] - mean) / sqrt(variance + eps). Two passes; a system may also take E[x^2] - mean^2,
-// whose error the bound includes, and x * scale - mean * scale, as ATen's kernels do.
+// weight and bias by an index, where they are given.
 template <class T>
-void standardise(T* x, std::int64_t n, double eps) {
+class Affine {
+ public:
+  explicit Affine(Kernel<T>& k) {
+    if (k.has("weight")) weight_ = k.in("weight").contiguous();
+    if (k.call().op().schema.find("bias") != nullptr && k.has("bias")) {
+      bias_ = k.in("bias").contiguous();
+    }
+  }
+  T weight(std::int64_t at) const { return weight_.defined() ? weight_.real(at) : widen<T>(1); }
+  T bias(std::int64_t at) const { return bias_.defined() ? bias_.real(at) : widen<T>(0); }
+  T operator()(T x, std::int64_t at) const {
+    if (weight_.defined()) x = x * weight_.real(at);
+    return bias_.defined() ? x + bias_.real(at) : x;
+  }
+
+ private:
+  Tensor<T> weight_, bias_;
+};
+
+// x[i] = (x[i] - mean) / sqrt(variance + eps) * weight + bias. Two passes; a system may also take
+// E[x^2] - mean^2, whose error the bound includes, and x * a + (bias - mean * a) for a = scale *
+// weight, as ATen's kernels do. `channel(i)` is the index of element i's weight and bias.
+template <class T, class Channel>
+void standardise(T* x, std::int64_t n, double eps, const Affine<T>& affine, Channel channel) {
   const T mean = mean_of(x, n);
   T one_pass{};
   if constexpr (kIsRunning<T>) one_pass = mean_square(x, n) - mean * mean;
@@ -48,10 +70,13 @@ void standardise(T* x, std::int64_t n, double eps) {
   }
   const T scale = rsqrt(variance + eps);
   for (std::int64_t i = 0; i < n; ++i) {
-    T result = centred[static_cast<std::size_t>(i)] * scale;
+    const std::int64_t c = channel(i);
+    T result = affine(centred[static_cast<std::size_t>(i)] * scale, c);
     if constexpr (kIsRunning<T>) {
       if (internal::is_finite(result.v)) {
-        result.e = std::max(result.e, (x[i] * scale - mean * scale).e);
+        const T a = scale * affine.weight(c);
+        result.e = std::max({result.e, (x[i] * a + (affine.bias(c) - mean * a)).e,
+                             affine(x[i] * scale - mean * scale, c).e});
       }
     }
     x[i] = result;
@@ -63,25 +88,6 @@ void divide_by_rms(T* x, std::int64_t n, double eps) {
   const T scale = rsqrt(mean_square(x, n) + eps);
   for (std::int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
 }
-
-// weight and bias by an index, where they are given.
-template <class T>
-class Affine {
- public:
-  explicit Affine(Kernel<T>& k) {
-    if (k.has("weight")) weight_ = k.in("weight").contiguous();
-    if (k.call().op().schema.find("bias") != nullptr && k.has("bias")) {
-      bias_ = k.in("bias").contiguous();
-    }
-  }
-  T operator()(T x, std::int64_t at) const {
-    if (weight_.defined()) x = x * weight_.real(at);
-    return bias_.defined() ? x + bias_.real(at) : x;
-  }
-
- private:
-  Tensor<T> weight_, bias_;
-};
 
 double eps_of(const Call& call) {
   if (call.op().name() != "aten.rms_norm.default" || call.given("eps")) return call.floating("eps");
@@ -103,10 +109,10 @@ struct RowNormKernel {
       T* x = out.reals() + row;
       if (kRms) {
         divide_by_rms(x, n, eps);
+        for (std::int64_t i = 0; i < n; ++i) x[i] = affine(x[i], i);
       } else {
-        standardise(x, n, eps);
+        standardise(x, n, eps, affine, [](std::int64_t i) { return i; });
       }
-      for (std::int64_t i = 0; i < n; ++i) x[i] = affine(x[i], i);
     }
   }
 };
@@ -124,8 +130,7 @@ struct GroupNormKernel {
     const Affine<T> affine(k);
     for (std::int64_t row = 0; row < out.size(); row += n) {
       T* x = out.reals() + row;
-      standardise(x, n, eps);
-      for (std::int64_t i = 0; i < n; ++i) x[i] = affine(x[i], (row + i) / inner % channels);
+      standardise(x, n, eps, affine, [&](std::int64_t i) { return (row + i) / inner % channels; });
     }
   }
 };
@@ -223,6 +228,9 @@ Standardised standardised(const Expr& x, double eps, DType kept) {
   return {x, mean_kept, scale_kept, (x - mean_kept) * scale_kept};
 }
 
+// The standardised rows as the gradients of weights see them: also as x * scale - mean * scale.
+Expr result_of(const Standardised& s) { return either(s.result, s.x * s.scale - s.mean * s.scale); }
+
 // x (rows, n) summed to (n) in the input's type, whatever that of the parameters: index_add may add
 // up narrowly, as ATen's buffers do.
 Expr sum_of_rows(const Expr& x, DType kept) {
@@ -268,7 +276,7 @@ void derive_layer_norm(Backward& b) {
     give(b, "input", as_shape(through_standardise(s, gw), shape));
   }
   if (weighted && b.needs("weight"))
-    give(b, "weight", as_shape(sum_of_rows(g * s.result, b.call().tensor("input").dtype), own));
+    give(b, "weight", as_shape(sum_of_rows(g * result_of(s), b.call().tensor("input").dtype), own));
   if (b.call().given("bias") && b.needs("bias")) {
     give(b, "bias", as_shape(sum_of_rows(g, b.call().tensor("input").dtype), own));
   }
@@ -317,7 +325,7 @@ void derive_group_norm(Backward& b) {
   }
   if (weighted && b.needs("weight")) {
     give(b, "weight",
-         sum_of_rows(sum(g * as_shape(s.result, by_channel), {2}, false),
+         sum_of_rows(sum(g * as_shape(result_of(s), by_channel), {2}, false),
                      b.call().tensor("input").dtype));
   }
   if (b.call().given("bias") && b.needs("bias")) {

@@ -112,7 +112,9 @@ constexpr OpRow kRows[] = {
      .infer = infer_unary_float,
      .kernels = &kUnary<[](const auto& x) { return log10(x); }>,
      .derivative =
-         [](Backward& b) { give(b, "self", gradient(b) / (self(b) * std::numbers::ln10)); },
+         [](Backward& b) {  // derivatives.yaml's constant, the double below log 10
+           give(b, "self", gradient(b) / (self(b) * 2.3025850929940456));
+         },
      .draw = draw_unary_float,
      .weight = 0.5,
      .numerics = kFunction,

@@ -91,35 +91,16 @@ ULPFUZZ_FUNCTION(erf, 1.1283791670955126 * std::exp(-v * v), 0.5 / (1 + std::fab
 ULPFUZZ_FUNCTION(erfc, 1.1283791670955126 * std::exp(-v * v), 0.5 / (1 + std::fabs(v)))
 #undef ULPFUZZ_FUNCTION
 
-namespace internal {
-// Boost reduces the argument with the digits of its own type: beyond this nothing would be left.
-// libm reduces a double exactly.
-template <class B>
-bool beyond_reduction(const B& v) {
-  return !std::is_same_v<B, double> && std::fabs(base::narrow(v)) > 0x1p60;
-}
-template <class B>
-Running<B> not_reduced(std::uint8_t marks) {
-  return {B(0), kInfinity, static_cast<std::uint8_t>(marks | kRange)};
-}
-}  // namespace internal
-
 inline double sin(double x) { return std::sin(x); }
 inline double cos(double x) { return std::cos(x); }
 template <class B>
 Running<B> sin(const Running<B>& x) {
-  if (internal::beyond_reduction(x.v) && internal::is_finite(x.v)) {
-    return internal::not_reduced<B>(x.marks);
-  }
   const auto at = [](double y) { return std::sin(y); };
   return internal::at_most(
       x, internal::function(x, base::sin(x.v), std::cos(base::narrow(x.v)) + x.e, 1e9, at), 1);
 }
 template <class B>
 Running<B> cos(const Running<B>& x) {
-  if (internal::beyond_reduction(x.v) && internal::is_finite(x.v)) {
-    return internal::not_reduced<B>(x.marks);
-  }
   const auto at = [](double y) { return std::cos(y); };
   return internal::at_most(
       x,
@@ -147,9 +128,6 @@ Running<B> with_pole(const Running<B>& x, const B& v, double slope, double dista
 inline double tan(double x) { return std::tan(x); }
 template <class B>
 Running<B> tan(const Running<B>& x) {
-  if (internal::beyond_reduction(x.v) && internal::is_finite(x.v)) {
-    return internal::not_reduced<B>(x.marks);
-  }
   const B f = base::tan(x.v);
   const double y = base::narrow(f);
   return internal::with_pole(x, f, 1 + y * y, std::fabs(std::atan(1 / y)),

@@ -5,8 +5,8 @@
 #include <iostream>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "generators/backward.h"
@@ -97,16 +97,31 @@ std::vector<Run> torch_runs(const std::vector<Case>& cases) {
   return scheduler().run(requests);
 }
 
-// Rows for which eager is known to lie outside our bound on some of the cases drawn here, each a
-// gap to be closed in the row or reported of eager: constants that eager keeps in float32 or rounds
-// twice (hardsigmoid, log10), gradients of norms over one element, products written in place.
-// They are counted, not failed.
-bool is_known_gap(const Case& test) {
-  static const std::set<std::string> kGaps{"aten.hardsigmoid.default", "aten.log10.default",
-                                           "aten.layer_norm.default",  "aten.group_norm.default",
-                                           "aten.mul_.Tensor",         "aten.div_.Tensor"};
-  return std::any_of(test.program.nodes.begin(), test.program.nodes.end(),
-                     [](const Node& node) { return kGaps.contains(node.op); });
+// Where eager itself is wrong (torch 2.11 on a CPU), so that its results say nothing of our row:
+// counted, not failed.
+struct EagerFault {
+  std::string_view op;
+  std::string_view result;  // "output" or "gradient"
+  std::string_view dtype;
+  std::string_view reason;
+};
+constexpr EagerFault kEagerFaults[] = {
+    {"aten.hardsigmoid.default", "gradient", "float64", "1/6 is a float32 constant"},
+    {"aten.fmod.Tensor", "output", "float32", "NaN for subnormal divisors in vector code"},
+    {"aten.remainder.Tensor", "output", "float32", "the same"},
+    {"aten.remainder.Tensor", "gradient", "float32", "the same"},
+};
+
+bool is_eager_fault(const Case& test, const std::string& fault) {
+  const auto has = [&](std::string_view op) {
+    return std::any_of(test.program.nodes.begin(), test.program.nodes.end(),
+                       [&](const Node& node) { return node.op == op; });
+  };
+  return std::any_of(
+      std::begin(kEagerFaults), std::end(kEagerFaults), [&](const EagerFault& known) {
+        return fault.starts_with(known.result) && has(known.op) &&
+               fault.find(" of " + std::string(known.dtype) + "[") != std::string::npos;
+      });
 }
 
 // What to do with one case on a rung: hold torch against the oracle.
@@ -124,7 +139,7 @@ void judge(const Case& test, const ulpfuzz::Run& torch, const std::string& rung,
   tally.sum.worst = std::max(tally.sum.worst, found.worst);
   for (const std::string& fault : found.faults) {
     tally.sum.faults.push_back(fault);
-    if (is_known_gap(test)) continue;
+    if (is_eager_fault(test, fault)) continue;
     std::string source = python_function(bind_symbols(test.program), op_table());
     ADD_FAILURE() << rung << ": " << fault << "\n" << source << to_json(test);
   }
