@@ -147,7 +147,10 @@ struct LogitBackwardKernel {
     const T outer = widen<T>(clamped ? 0.0 : std::nan(""));
     map_pair(k, [&](const T& g, const T& x) {
       const Int<T> outside = logical_or(less(x, low), less(high, x));
-      const T inner = g / (x * (exactly(x, 1) - x));
+      T inner = g / (x * (exactly(x, 1) - x));
+      // At 0 and 1 ATen multiplies by infinity: the sign of a zero does not matter.
+      const Int<T> pole = logical_or(equal(x, widen<T>(0)), equal(x, exactly(x, 1)));
+      if (!clamped) inner = select(pole, g * widen<T>(kInf), inner);
       return clamped ? unless_nan(x, select(outside, outer, inner)) : select(outside, outer, inner);
     });
   }

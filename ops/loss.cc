@@ -110,7 +110,8 @@ void give_pair(Backward& b, const Expr& by_self, const Expr& by_target) {
 void derive_mse(Backward& b) {
   const DType dtype = b.type(b.output()).dtype;
   const Expr difference = cast(input(b, "self"), dtype) - cast(input(b, "target"), dtype);
-  const Expr g = difference * 2.0 * element_gradient(b);
+  // ATen rounds once more, as it multiplies by 2 / n.
+  const Expr g = difference * (element_gradient(b) * 2.0);
   give_pair(b, g, -g);
 }
 

@@ -22,6 +22,7 @@ template <class T>
 T mean_of(const T* x, std::int64_t n) {
   Sum<T> sum;
   for (std::int64_t i = 0; i < n; ++i) sum.add(x[i]);
+  sum.assume_rounded();
   return sum.total() / static_cast<double>(n);
 }
 

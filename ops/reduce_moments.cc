@@ -33,12 +33,14 @@ T variance(const Tensor<T>& x, const At& at, std::size_t n, double correction) {
   const double count = static_cast<double>(n);
   Sum<T> sum;
   for (std::size_t j = 0; j < n; ++j) sum.add(x.real(at(j)));
+  sum.assume_rounded();
   const T mean = sum.total() / widen<T>(count);
   Sum<T> squares;
   for (std::size_t j = 0; j < n; ++j) {
     const T difference = x.real(at(j)) - mean;
     squares.add_product(difference, difference);
   }
+  squares.assume_rounded();
   return squares.total() / constant<T>(std::max(0.0, count - correction));
 }
 

@@ -97,7 +97,9 @@ template <class B>
 Running<B> sin(const Running<B>& x) {
   const auto at = [](double y) { return std::sin(y); };
   return internal::at_most(
-      x, internal::function(x, base::sin(x.v), std::cos(base::narrow(x.v)) + x.e, 1e9, at), 1);
+      x,
+      internal::function(x, base::sin(x.v), std::fabs(std::cos(base::narrow(x.v))) + x.e, 1e9, at),
+      1);
 }
 template <class B>
 Running<B> cos(const Running<B>& x) {

@@ -29,6 +29,7 @@ class Sum<double> {  // Neumaier's compensated sum
     sum_ = s;
   }
   void add_product(double a, double b) { add(a * b); }
+  void assume_rounded() {}
   double total() const {
     const double s = sum_ + rest_;
     return std::isnan(s) ? sum_ : s;  // the compensation of an infinity is NaN
@@ -45,7 +46,7 @@ class Sum<Running<B>> {
     const double size = std::fabs(base::narrow(x.v));
     sum_ += x.v;
     include(size, x.e, x.marks);
-    exact_ = exact_ && x.e == 0 && on_grid(base::narrow(x.v));
+    exact_ = exact_ && x.e == 0 && on_grid(x.v);
   }
   void add_product(const Running<B>& a, const Running<B>& b) {
     const B p = a.v * b.v;
@@ -58,9 +59,12 @@ class Sum<Running<B>> {
       if (!internal::is_finite(p)) e = internal::nonfinite(p, a, b).e;
     }
     include(size, e, static_cast<std::uint8_t>(a.marks | b.marks));
-    exact_ = exact_ && e == 0 && on_grid(base::narrow(p));
+    exact_ = exact_ && e == 0 && on_grid(p);
     products_ = 1;
   }
+
+  // The system does not just add up: Welford's means, for one, have partial results of their own.
+  void assume_rounded() { exact_ = false; }
 
   Running<B> total() const {
     const ErrorModel& model = ErrorModel::current();
@@ -85,9 +89,9 @@ class Sum<Running<B>> {
 
  private:
   static constexpr double kGrid = 1024;
-  static bool on_grid(double x) {
-    const double scaled = x * kGrid;
-    return std::fabs(scaled) < 0x1p53 &&
+  static bool on_grid(const B& x) {
+    const double near = base::narrow(x), scaled = near * kGrid;
+    return std::fabs(scaled) < 0x1p53 && B(near) == x &&
            static_cast<double>(static_cast<std::int64_t>(scaled)) == scaled;
   }
   void include(double size, double e, std::uint8_t marks) {

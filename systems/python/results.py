@@ -40,6 +40,8 @@ class _Aliases:
 
     def owner(self, tensor: torch.Tensor, name: str) -> str:
         """The name seen first with this storage; "" when `name` is the first."""
+        if tensor._is_zerotensor():  # has no storage to share
+            return ""
         address = tensor.untyped_storage().data_ptr()
         if address == 0:
             return ""

@@ -140,6 +140,14 @@ TEST(Running, ErrorIsOfTheRightSize) {
 }
 
 // Proves: an infinite error never turns into NaN or back into a finite one, in any operation.
+// The slope of a function counts by its size: where cos is negative an operand's error is not taken
+// off the error of sin.
+TEST(Running, ErrorOfSinWhereItFalls) {
+  const R x{3.0, 1e-4, 0};
+  EXPECT_GE(sin(x).e, 0.98e-4);
+  EXPECT_GE(cos(R{4.5, 1e-4, 0}).e, 0.97e-4);
+}
+
 TEST(Running, InfiniteErrorStays) {
   const Float32Model model(2);
   const R anything{1.5, kInf, 0};
