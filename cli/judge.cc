@@ -38,7 +38,7 @@ ExitStatus run(const Options& o) {
   options.seeds = o.seeds;
   options.ladder = JudgeOptions::Ladder::kAlways;
   Scheduler scheduler(op_table(), o.systems.scheduler());
-  const Judged judged = judge_cases({c}, options, op_table(), scheduler, true).front();
+  const Judged judged = judge_cases({c}, options, op_table(), scheduler, Company::kStock).front();
   if (o.json) {
     nlohmann::json systems = nlohmann::json::array();
     for (const Verdict& v : judged.verdicts) systems.push_back(nlohmann::json::parse(to_json(v)));

@@ -126,13 +126,17 @@ class Loop {
     return stop_ || seconds_left() <= 0 || (options_.cases && status_.cases >= *options_.cases);
   }
 
-  // The first batch is small, so that something is seen soon; later ones fill every worker's pack.
+  // The first batch is small, so that something is seen soon; later ones fill every worker's pack,
+  // and the last one is what there is time for.
   std::int64_t batch_size() const {
     const std::int64_t jobs =
         std::max(1, options_.scheduler.jobs == 0 ? 2 : options_.scheduler.jobs);
     std::int64_t size =
         (status_.cases == 0 ? 1 : 2) * jobs * std::max(1, options_.scheduler.pack / 2);
     if (options_.cases) size = std::min(size, *options_.cases - status_.cases);
+    if (options_.seconds && seconds_a_case_ > 0) {
+      size = std::min(size, static_cast<std::int64_t>(seconds_left() / seconds_a_case_));
+    }
     return std::max<std::int64_t>(size, 1);
   }
 
@@ -149,6 +153,7 @@ class Loop {
     tick("running " + std::to_string(n) + " programs");
     const std::vector<Judged> judged = judge_cases(cases, judge_, table_, scheduler_);
     if (stop_) return;  // a half-run batch is run again by --resume
+    if (status_.cases > 0) seconds_a_case_ = seconds_since(began) / static_cast<double>(n);
 
     Store::Progress progress;
     progress.campaign = campaign_;
@@ -243,6 +248,7 @@ class Loop {
   std::int64_t campaign_ = 0;
   std::uint64_t seed_ = 0;
   std::uint64_t next_ = 0;
+  double seconds_a_case_ = 0;  // of the last batch; 0: not known, as the first one warms up
   std::vector<Known> known_;
   std::vector<Store::StoredFinding> found_;
   std::map<std::pair<std::string, std::string>, std::int64_t> verdicts_;

@@ -68,7 +68,7 @@ std::string finding_id(const Signature& signature, const Case& minimal) {
 }  // namespace
 
 std::vector<Judged> judge_cases(const std::vector<Case>& lowered, const JudgeOptions& options,
-                                const OpTable& table, Scheduler& scheduler, bool alone) {
+                                const OpTable& table, Scheduler& scheduler, Company company) {
   std::vector<Judged> results(lowered.size());
   std::vector<Judge> judges;
   judges.reserve(lowered.size());
@@ -97,7 +97,7 @@ std::vector<Judged> judge_cases(const std::vector<Case>& lowered, const JudgeOpt
         owner.push_back(i);
       }
     }
-    std::vector<Run> runs = scheduler.run(requests, alone);
+    std::vector<Run> runs = scheduler.run(requests, company);
     for (std::size_t r = 0; r < runs.size(); ++r) {
       results[owner[r]].evidence.push_back({std::move(requests[r]), std::move(runs[r])});
     }
@@ -118,7 +118,7 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
     const Verdict* found = verdict_of(judged.verdicts, verdict.system);
     return found != nullptr && signature(*found) == wanted;
   };
-  if (!shows(judge_cases({start}, one, table, scheduler, true).front())) return std::nullopt;
+  if (!shows(judge_cases({start}, one, table, scheduler, Company::kStock).front())) return std::nullopt;
 
   const double cpu_before = scheduler.usage().system_cpu_seconds;
   ReductionOptions reduction;
@@ -131,7 +131,8 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   const StillFails still_fails = [&](std::span<const Case> candidates) {
     std::vector<bool> fails;
     for (const Judged& judged :
-         judge_cases({candidates.begin(), candidates.end()}, one, table, scheduler, event)) {
+         judge_cases({candidates.begin(), candidates.end()}, one, table, scheduler,
+                     event ? Company::kSingle : Company::kPacked)) {
       fails.push_back(shows(judged));
     }
     return fails;
@@ -142,12 +143,12 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   finding.original = shown_by;
   ReducedCase reduced = reduce(start, table, still_fails, reduction);
   finding.reduced = reduced.complete;
-  Judged last = judge_cases({reduced.smallest}, one, table, scheduler, true).front();
+  Judged last = judge_cases({reduced.smallest}, one, table, scheduler, Company::kStock).front();
   if (!shows(last)) {
     // Seen only in company of other programs: the case as it came is the finding.
     reduced.smallest = start;
     finding.reduced = false;
-    last = judge_cases({start}, one, table, scheduler, true).front();
+    last = judge_cases({start}, one, table, scheduler, Company::kStock).front();
     if (!shows(last)) return std::nullopt;
   }
   finding.minimal = reduced.smallest;

@@ -22,10 +22,11 @@ struct Judged {
   std::vector<Evidence> evidence;
 };
 std::vector<Judged> judge_cases(const std::vector<Case>& lowered, const JudgeOptions& options,
-                                const OpTable& table, Scheduler& scheduler, bool alone = false);
+                                const OpTable& table, Scheduler& scheduler,
+                                Company company = Company::kPacked);
 
-// Confirms `verdict` alone, reduces, judges again, and assembles the finding. nullopt when the
-// signature is not seen again when the case is run alone.
+// Confirms `verdict` on a run as a user's (Company::kStock), reduces, judges again, and assembles
+// the finding. nullopt when the signature is not seen again.
 struct InvestigateOptions {
   double cpu_budget_seconds = 120;  // of systems, for the reduction
   std::function<void(const ReductionProgress&)> progress;

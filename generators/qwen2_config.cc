@@ -140,7 +140,7 @@ std::span<const ConfigField> qwen2_fields() {
 ModelConfig draw_qwen2(Random& random) {
   Qwen2Config c;
   draw_heads(random, c);
-  c.num_hidden_layers = pick<std::int64_t>(random, {1, 1, 1, 2, 2, 3});
+  c.num_hidden_layers = pick<std::int64_t>(random, {1, 1, 1, 1, 1, 2, 2, 3});
   c.hidden_size = random.chance(0.5)
                       ? c.num_attention_heads * c.head_dim
                       : pick<std::int64_t>(random, {4, 7, 8, 16, 17, 24, 33, 56, 64, 96});

@@ -199,6 +199,7 @@ std::string to_json(const Run& run) {
                {"cpu_seconds", run.cpu_seconds},
                {"wall_seconds", run.wall_seconds},
                {"packed_with", run.packed_with},
+               {"stock", run.stock},
                {"worker_text", run.worker_text}};
   if (!run.exception_type.empty()) {
     json["exception"] = {{"type", run.exception_type}, {"message", run.exception_message}};

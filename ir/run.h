@@ -102,6 +102,7 @@ struct Run {
   std::map<std::string, double> cpu_seconds;     // by stage name; shared evenly by a pack
   double wall_seconds = 0;
   int packed_with = 1;      // programs compiled together, this one included
+  bool stock = false;       // run as a user would: alone, the compiler without shortcuts
   std::string worker_text;  // the tail of what the worker wrote to stdout and stderr
 
   bool completed() const { return status == Status::kCompleted; }

@@ -42,6 +42,14 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
+// A file that was built with this binary; "": none that can be accessed so.
+std::string beside_binary(const char* file, int access) {
+  for (const fs::path& folder : {own_folder(), fs::path(variable("ULPFUZZ_BUILD_DIR"))}) {
+    if (!folder.empty() && ::access((folder / file).c_str(), access) == 0) return folder / file;
+  }
+  return "";
+}
+
 // The interpreter of an environment, which is named by a folder with bin/python, or by the
 // interpreter itself; "" is the project's own.
 std::string interpreter(const SystemSpec& system, const std::string& python) {
@@ -72,9 +80,8 @@ std::vector<std::string> libtorch_worker(const SystemSpec& system) {
   if (!system.environment.empty()) {
     throw NotAvailable(to_string(system), "the LibTorch worker is built for one torch only");
   }
-  for (const fs::path& folder : {own_folder(), fs::path(variable("ULPFUZZ_BUILD_DIR"))}) {
-    const fs::path worker = folder / "ulpfuzz-libtorch";
-    if (!folder.empty() && ::access(worker.c_str(), X_OK) == 0) return {worker};
+  if (const std::string worker = beside_binary("ulpfuzz-libtorch", X_OK); !worker.empty()) {
+    return {worker};
   }
   throw NotAvailable(to_string(system), "ulpfuzz-libtorch is not beside this binary");
 }
@@ -110,8 +117,14 @@ const SystemKind& system_kind(const std::string& name) {
 WorkerCommand worker_command(const SystemSpec& system, const std::string& python,
                              const std::string& isa) {
   const SystemKind& kind = system_kind(system.name);
-  return {kind.worker == "python" ? python_worker(system, python) : libtorch_worker(system),
-          isa_variables(isa)};
+  WorkerCommand command{{}, isa_variables(isa)};
+  if (kind.worker == "python") {
+    command.argv = python_worker(system, python);
+    command.variables["ULPFUZZ_FILLS"] = beside_binary("libulpfuzz-fills.so", R_OK);
+  } else {
+    command.argv = libtorch_worker(system);
+  }
+  return command;
 }
 
 }  // namespace ulpfuzz

@@ -98,7 +98,8 @@ std::vector<ExpectedResult> expected_results(const RunRequest& request, const Op
 }
 
 std::string run_message(std::int64_t id, std::span<const RunRequest* const> pack,
-                        const Limits& limits, std::string_view worker, const OpTable& table) {
+                        const Limits& limits, bool stock, std::string_view worker,
+                        const OpTable& table) {
   const RunRequest& first = *pack.front();
   Json items = Json::array();
   for (const RunRequest* request : pack) items.push_back(item_of(*request, worker, table));
@@ -112,6 +113,7 @@ std::string run_message(std::int64_t id, std::span<const RunRequest* const> pack
                           {"wall_seconds", limits.wall_seconds},
                           {"memory_bytes", limits.memory_bytes}}},
                         {"profile", first.profile},
+                        {"stock", stock},
                         {"items", std::move(items)}};
   return message.dump();
 }

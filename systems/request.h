@@ -18,8 +18,10 @@ struct ExpectedResult {
 std::vector<ExpectedResult> expected_results(const RunRequest& request, const OpTable& table);
 
 // The run message for a pack: requests of one system, environment and profile choice, with every
-// size a number. `worker` is the kind of the receiver: "python", "libtorch".
+// size a number. With `stock` a compiler takes no shortcuts. `worker` is the kind of the receiver:
+// "python", "libtorch".
 std::string run_message(std::int64_t id, std::span<const RunRequest* const> pack,
-                        const Limits& limits, std::string_view worker, const OpTable& table);
+                        const Limits& limits, bool stock, std::string_view worker,
+                        const OpTable& table);
 
 }  // namespace ulpfuzz

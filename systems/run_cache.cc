@@ -13,18 +13,23 @@ std::size_t size_of(const Run& run) {
   return bytes;
 }
 
+Company company_of(const Run& run) {
+  if (run.stock) return Company::kStock;
+  return run.packed_with == 1 ? Company::kSingle : Company::kPacked;
+}
+
 }  // namespace
 
-std::optional<Run> RunCache::find(const std::string& hash, bool alone) {
+std::optional<Run> RunCache::find(const std::string& hash, Company company) {
   const auto it = by_hash_.find(hash);
-  if (it == by_hash_.end() || (alone && it->second->run.packed_with > 1)) return std::nullopt;
+  if (it == by_hash_.end() || company_of(it->second->run) < company) return std::nullopt;
   entries_.splice(entries_.begin(), entries_, it->second);
   return it->second->run;
 }
 
 void RunCache::add(const std::string& hash, const Run& run) {
   if (const auto it = by_hash_.find(hash); it != by_hash_.end()) {
-    if (run.packed_with > 1 && it->second->run.packed_with == 1) return;
+    if (company_of(run) < company_of(it->second->run)) return;
     remove(it->second);
   }
   const std::size_t bytes = size_of(run);

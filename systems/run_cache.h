@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ir/run.h"
+#include "systems/scheduler.h"
 
 namespace ulpfuzz {
 
@@ -15,9 +16,9 @@ class RunCache {
  public:
   explicit RunCache(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // With `alone`, only a run that was not packed with others.
-  std::optional<Run> find(const std::string& hash, bool alone);
-  // A run that was alone stays in place of a packed one, not the reverse.
+  // Only a run made in such company, or in a stricter one.
+  std::optional<Run> find(const std::string& hash, Company company);
+  // A run made in a stricter company is not replaced.
   void add(const std::string& hash, const Run& run);
   std::size_t bytes() const { return bytes_; }
 

@@ -98,7 +98,7 @@ class Scheduler::Impl {
                   ? options_.jobs
                   : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
 
-  std::vector<Run> run(std::span<const RunRequest> requests, bool alone);
+  std::vector<Run> run(std::span<const RunRequest> requests, Company company);
   SystemInfo info(const SystemSpec& system);
   SchedulerUsage usage() const;
   void stop() { pool_.stop(); }
@@ -106,6 +106,7 @@ class Scheduler::Impl {
  private:
   // One call of run(): what waits for its packs.
   struct Batch {
+    Company company;
     std::vector<Prepared> prepared;
     std::vector<Run> runs;
     std::mutex mutex;
@@ -115,7 +116,7 @@ class Scheduler::Impl {
   };
   using Pack = std::vector<std::size_t>;  // of indices into `prepared`
 
-  std::vector<Run> run_all(std::span<const RunRequest* const> requests, bool alone);
+  std::vector<Run> run_all(std::span<const RunRequest* const> requests, Company company);
   void submit(const std::shared_ptr<Batch>& batch, Pack pack, bool first);
   void run_pack(Slot& slot, const std::shared_ptr<Batch>& batch, const Pack& pack);
   std::vector<Run> attempt(Slot& slot, const Batch& batch, const Pack& pack, double factor);
@@ -129,7 +130,7 @@ class Scheduler::Impl {
   WorkerPool pool_;
 };
 
-std::vector<Run> Scheduler::Impl::run(std::span<const RunRequest> requests, bool alone) {
+std::vector<Run> Scheduler::Impl::run(std::span<const RunRequest> requests, Company company) {
   requests_ += static_cast<std::int64_t>(requests.size());
   std::vector<std::string> keys;
   for (const RunRequest& request : requests) keys.push_back(request.hash());
@@ -138,7 +139,7 @@ std::vector<Run> Scheduler::Impl::run(std::span<const RunRequest> requests, bool
   if (options_.cache) {
     const std::lock_guard lock(mutex_);
     for (const std::string& key : keys) {
-      if (std::optional<Run> run = cache_.find(key, alone)) answers[key] = std::move(*run);
+      if (std::optional<Run> run = cache_.find(key, company)) answers[key] = std::move(*run);
     }
   }
   std::vector<const RunRequest*> wanted;
@@ -152,7 +153,7 @@ std::vector<Run> Scheduler::Impl::run(std::span<const RunRequest> requests, bool
     wanted.push_back(&requests[i]);
     wanted_keys.push_back(keys[i]);
   }
-  std::vector<Run> fresh = run_all(wanted, alone);
+  std::vector<Run> fresh = run_all(wanted, company);
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     if (options_.cache && !was_stopped(fresh[i])) {
       const std::lock_guard lock(mutex_);
@@ -165,13 +166,15 @@ std::vector<Run> Scheduler::Impl::run(std::span<const RunRequest> requests, bool
   return runs;
 }
 
-std::vector<Run> Scheduler::Impl::run_all(std::span<const RunRequest* const> requests, bool alone) {
+std::vector<Run> Scheduler::Impl::run_all(std::span<const RunRequest* const> requests,
+                                          Company company) {
   for (const RunRequest* request : requests) {  // before anything is run
     worker_command(request->system, options_.python, request->test.environment.isa);
     const auto fault = request->system.options.find("fault");
     if (fault != request->system.options.end()) fault_kind(fault->second);
   }
   auto batch = std::make_shared<Batch>();
+  batch->company = company;
   batch->prepared.resize(requests.size());
   batch->runs.resize(requests.size());
   std::vector<std::size_t> ready;
@@ -187,7 +190,7 @@ std::vector<Run> Scheduler::Impl::run_all(std::span<const RunRequest* const> req
   }
   batch->left = ready.size();
   const auto largest = static_cast<std::size_t>(std::max(options_.pack, 1));
-  for (Pack pack : plan_packs(to_pack, largest, alone, pool_.jobs())) {
+  for (Pack pack : plan_packs(to_pack, largest, company != Company::kPacked, pool_.jobs())) {
     for (std::size_t& index : pack) index = ready[index];
     submit(batch, std::move(pack), false);
   }
@@ -261,9 +264,10 @@ std::vector<Run> Scheduler::Impl::attempt(Slot& slot, const Batch& batch, const 
   const WorkerCommand command =
       worker_command(first.system, options_.python, first.test.environment.isa);
   runs_ += static_cast<std::int64_t>(pack.size());
+  const bool stock = batch.company == Company::kStock;
   std::string message;
   try {
-    message = run_message(id, requests, limits, kind.worker, table_);
+    message = run_message(id, requests, limits, stock, kind.worker, table_);
   } catch (const Error& error) {
     return std::vector<Run>(pack.size(), raised("InvalidCase", error.what()));
   }
@@ -284,6 +288,7 @@ std::vector<Run> Scheduler::Impl::attempt(Slot& slot, const Batch& batch, const 
   for (Run& run : runs) {
     require_proof(kind, run);
     run.packed_with = static_cast<int>(pack.size());
+    run.stock = stock || (!kind.compiles && pack.size() == 1);
     run.worker_text = answer.text;
   }
   return runs;
@@ -326,8 +331,8 @@ Scheduler::Scheduler(const OpTable& table, SchedulerOptions options)
     : impl_(std::make_unique<Impl>(table, std::move(options))) {}
 Scheduler::~Scheduler() = default;
 
-std::vector<Run> Scheduler::run(std::span<const RunRequest> requests, bool alone) {
-  return impl_->run(requests, alone);
+std::vector<Run> Scheduler::run(std::span<const RunRequest> requests, Company company) {
+  return impl_->run(requests, company);
 }
 void Scheduler::stop() { impl_->stop(); }
 SchedulerUsage Scheduler::usage() const { return impl_->usage(); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,14 @@ struct SchedulerOptions {
   bool cache = true;  // answers a request that was already run from memory
 };
 
+// The company in which a request is run. What is seen in a cheaper one is seen again in kStock
+// before it is reported.
+enum class Company : std::uint8_t {
+  kPacked,  // several programs in one compilation
+  kSingle,  // a program alone, its kernels in one call of the C++ compiler
+  kStock,   // a program alone, compiled exactly as a user's is
+};
+
 // What a campaign reports of the time spent.
 struct SchedulerUsage {
   double system_cpu_seconds = 0;   // of workers and what they started
@@ -38,7 +47,7 @@ struct SchedulerUsage {
 // remembers results by content.
 //
 // Deterministic: the answer to a request does not depend on what it was packed with, or the request
-// is run alone (a finding is always confirmed alone: see `alone`).
+// is run alone (a finding is always confirmed as kStock).
 class Scheduler {
  public:
   Scheduler(const OpTable& table, SchedulerOptions options);
@@ -47,8 +56,8 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   // One Run a request, in order. Blocks. Throws NotAvailable when a named system cannot be had.
-  // `alone`: no packing. Thread-safe.
-  std::vector<Run> run(std::span<const RunRequest> requests, bool alone = false);
+  // Thread-safe.
+  std::vector<Run> run(std::span<const RunRequest> requests, Company company = Company::kPacked);
 
   // Makes run() return early: requests that have not started come back with status kRaised and
   // exception_type "Stopped", and so do those under way: their workers are killed. Safe to call

@@ -98,6 +98,8 @@ class Job:
     def __init__(self, channel: Channel, request: Message) -> None:
         self._channel, self._request = channel, request
         self._system = SYSTEMS[request["system"]]
+        if not request["stock"]:
+            self._system.quicken()
         self._environment = Environment.of(request["environment"])
         self._options = dict(request["options"])
         self._fault = self._options.pop("fault", "")

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+import kernels
 import probes
 from environment import Environment
 from execute import Pack, Program, packed
@@ -29,6 +30,8 @@ class System:
     # Makes the system usable, once in the life of a process; `fully` where it is going to fork many
     # children. The folder outlives it.
     warm_up: Callable[[Path, bool], None]
+    # From now on it compiles the same code in less time, where this torch has a way.
+    quicken: Callable[[], None]
     # Forgets what it compiled.
     reset: Callable[[], None]
     # What it counted since the last reset; of a compiler, "graphs" is the proof of a compile.
@@ -157,6 +160,7 @@ SYSTEMS: dict[str, System] = {
         compiles=False,
         make=_eager,
         warm_up=_warm_up_eager,
+        quicken=lambda: None,
         reset=lambda: None,
         counters=dict,
         observe=lambda enter, leave: None,
@@ -166,6 +170,7 @@ SYSTEMS: dict[str, System] = {
         compiles=True,
         make=_inductor,
         warm_up=_warm_up_inductor,
+        quicken=kernels.join,
         reset=_reset_dynamo,
         counters=_inductor_counters,
         observe=_observe_dynamo,

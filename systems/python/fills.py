@@ -1,8 +1,14 @@
-"""Elements of tensors from counter-based fills: the twin of ir/fill.h, the same to the bit."""
+"""Elements of tensors from counter-based fills: the twin of ir/fill.h, the same to the bit.
+
+Where ULPFUZZ_FILLS names our library (systems/fills), the elements are those of ir/fill.h itself.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import json
 import math
+import os
 import struct
 from typing import Any
 
@@ -94,8 +100,48 @@ def _listed(fill: Fill) -> torch.Tensor:
     return torch.tensor([real(v) for v in fill.get("values", [])], dtype=torch.float64)
 
 
+def _load_library() -> ctypes.CDLL | None:
+    path = os.environ.get("ULPFUZZ_FILLS")
+    if not path:
+        return None
+    library = ctypes.CDLL(path)
+    library.ulpfuzz_fill.restype = ctypes.c_char_p
+    return library
+
+
+_LIBRARY = _load_library()
+
+
 def generate(fill: Fill, dtype: torch.dtype, shape: list[int], salt: int = 0) -> torch.Tensor:
     """A contiguous tensor of `dtype` and `shape`; `salt` selects the input set."""
+    if _LIBRARY is not None:
+        return _from_library(_LIBRARY, fill, dtype, shape, salt)
+    return generate_here(fill, dtype, shape, salt)
+
+
+def _from_library(
+    library: ctypes.CDLL, fill: Fill, dtype: torch.dtype, shape: list[int], salt: int
+) -> torch.Tensor:
+    count = math.prod(shape) * (2 if dtype.is_complex else 1)
+    integral = not (dtype.is_floating_point or dtype.is_complex)
+    values = torch.empty(count, dtype=torch.int64 if integral else torch.float64)
+    wrong = library.ulpfuzz_fill(
+        json.dumps(fill).encode(),
+        str(dtype).removeprefix("torch.").encode(),
+        (ctypes.c_int64 * len(shape))(*shape),
+        ctypes.c_int64(len(shape)),
+        ctypes.c_uint64(salt),
+        ctypes.c_void_p(values.data_ptr()),
+    )
+    if wrong is not None:
+        raise ValueError(wrong.decode())
+    if dtype.is_complex:
+        values = torch.view_as_complex(values.reshape(-1, 2))
+    return values.to(dtype).reshape(shape)  # all are representable in it
+
+
+def generate_here(fill: Fill, dtype: torch.dtype, shape: list[int], salt: int = 0) -> torch.Tensor:
+    """generate() without the library."""
     count = math.prod(shape) * (2 if dtype.is_complex else 1)
     kind, seed = fill["kind"], int(fill.get("seed", 0))
     if kind not in ("arange", "literal"):

@@ -148,6 +148,7 @@ class Host:
 def work(channel: Channel, request: Message) -> None:
     """The child's whole life from here on."""
     code = 1
+    gc.disable()  # it ends soon
     try:
         set_limits(request.get("limits", {}))
         Job(channel, request).run()

@@ -15,11 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path build_folder() {
-  if (const char* named = std::getenv("ULPFUZZ_BUILD_DIR")) return named;
-  return fs::read_symlink("/proc/self/exe").parent_path();
-}
-
 std::string read_text(const fs::path& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
@@ -74,6 +69,11 @@ int wait_for(pid_t pid) {
   int status = 0;
   waitpid(pid, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+fs::path build_folder() {
+  if (const char* named = std::getenv("ULPFUZZ_BUILD_DIR")) return named;
+  return fs::read_symlink("/proc/self/exe").parent_path();
 }
 
 std::string python() {

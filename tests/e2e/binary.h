@@ -26,6 +26,9 @@ Output run_program(const std::vector<std::string>& argv);
 pid_t ulpfuzz_start(const std::vector<std::string>& args, const std::filesystem::path& log);
 int wait_for(pid_t pid);  // as Output::status
 
+// Where the binaries under test are.
+std::filesystem::path build_folder();
+
 // The interpreter with torch that the systems use.
 std::string python();
 

@@ -1,5 +1,7 @@
 """The Python half of fills_test.cc: `fills.py HOST EXPECTED` compares the host's fills to those given.
 
+Both roads are taken: the host's own Python, and the library that ULPFUZZ_FILLS names.
+
 EXPECTED holds one JSON object a line: fill, dtype, shape, salt, and the elements as C++ made them
 (reals as hex bits of doubles, complex ones twice as many; integers as decimal text).
 """
@@ -24,14 +26,16 @@ def elements(tensor: torch.Tensor) -> list[str]:
     return [nan if v != v else struct.pack(">d", v).hex() for v in values]
 
 
+assert fills._LIBRARY is not None, "ULPFUZZ_FILLS names no library"
 count = 0
 with open(sys.argv[2]) as lines:
     for line in lines:
         case = json.loads(line)
         dtype = getattr(torch, case["dtype"])
-        made = fills.generate(case["fill"], dtype, case["shape"], int(case["salt"]))
-        assert made.dtype == dtype and list(made.shape) == case["shape"], line
-        for index, (got, want) in enumerate(zip(elements(made), case["elements"], strict=True)):
-            assert got == want, f"element {index} is {got} in Python, {want} in C++: {line[:300]}"
+        for generate in (fills.generate_here, fills.generate):
+            made = generate(case["fill"], dtype, case["shape"], int(case["salt"]))
+            assert made.dtype == dtype and list(made.shape) == case["shape"], line
+            for index, (got, want) in enumerate(zip(elements(made), case["elements"], strict=True)):
+                assert got == want, f"element {index} is {got}, {want} in C++: {line[:300]}"
         count += 1
 print(count)

@@ -99,7 +99,7 @@ TEST(Generate, CasesVaryInEachRespect) {
   }
   const auto total = static_cast<double>(cases().size());
   EXPECT_GT(backward, 0.25 * total);
-  EXPECT_NEAR(models, 0.1 * total, 0.03 * total);
+  EXPECT_NEAR(models, Profile{}.model_share * total, 0.02 * total);
   EXPECT_GT(strided, 0.2 * inputs);
   EXPECT_GT(half, 0.15 * total);
   EXPECT_GT(dynamic, 0.02 * total);

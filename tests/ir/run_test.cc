@@ -101,7 +101,7 @@ TEST(RunRecordTest, JsonIsFixed) {
       R"("layout":{"dtype":"float32","offset":0,"shape":[1],"strides":[1]},"name":"output 0",)"
       R"("present":true,"role":"output",)"
       R"("sha256":"e00e5eb9444182f352323374ef4e08ebcb784725fdd4fd612d7730540b3e0c8c"}]}],)"
-      R"("kernels":[],"packed_with":1,"stage":"compile","status":"raised","versions":{},)"
+      R"("kernels":[],"packed_with":1,"stage":"compile","status":"raised","stock":false,"versions":{},)"
       R"("wall_seconds":0.0,"worker_text":""})");
   EXPECT_EQ(run.total_cpu_seconds(), 2.0);
   EXPECT_EQ(to_string(execution.tensors[0].layout), "float32[1] strides [1]");

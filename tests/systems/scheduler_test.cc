@@ -65,18 +65,23 @@ TEST(Cache, ForgetsTheLeastRecentlyUsedAndPrefersLoneRuns) {
   small.worker_text = std::string(1000, 'x');
   RunCache cache(10 * (sizeof(ulpfuzz::Run) + 1000));
   for (int i = 0; i < 10; ++i) cache.add(std::to_string(i), small);
-  EXPECT_TRUE(cache.find("0", false));
+  EXPECT_TRUE(cache.find("0", Company::kPacked));
   cache.add("10", small);
-  EXPECT_TRUE(cache.find("0", false));   // was used
-  EXPECT_FALSE(cache.find("1", false));  // was not
+  EXPECT_TRUE(cache.find("0", Company::kPacked));   // was used
+  EXPECT_FALSE(cache.find("1", Company::kPacked));  // was not
   ulpfuzz::Run packed = small;
   packed.packed_with = 4;
   cache.add("p", packed);
-  EXPECT_TRUE(cache.find("p", false));
-  EXPECT_FALSE(cache.find("p", true));
+  EXPECT_TRUE(cache.find("p", Company::kPacked));
+  EXPECT_FALSE(cache.find("p", Company::kSingle));
   cache.add("p", small);
   cache.add("p", packed);
-  EXPECT_EQ(cache.find("p", true)->packed_with, 1);
+  EXPECT_EQ(cache.find("p", Company::kSingle)->packed_with, 1);
+  EXPECT_FALSE(cache.find("p", Company::kStock));
+  small.stock = true;
+  cache.add("p", small);
+  cache.add("p", packed);
+  EXPECT_TRUE(cache.find("p", Company::kStock));
 }
 
 // Answers come in the order of the requests, whatever was packed with what on which worker.
@@ -104,7 +109,7 @@ TEST(Scheduling, AnswersDoNotDependOnPacks) {
   const Runs again = packed.run(requests);
   EXPECT_EQ(packed.usage().runs, 17);
   EXPECT_EQ(again[3].executions[0].tensors[0].bytes, a[3].executions[0].tensors[0].bytes);
-  packed.run(requests, true);  // alone: what was packed does not answer
+  packed.run(requests, Company::kSingle);  // what was packed does not answer
   EXPECT_EQ(packed.usage().runs, 34);
 }
 
