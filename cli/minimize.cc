@@ -63,7 +63,7 @@ ExitStatus run(const Options& o) {
   JudgeOptions judge;
   judge.systems = o.systems.parsed();
   Scheduler scheduler(op_table(), o.systems.scheduler());
-  const auto verdicts = judge_cases({c}, judge, op_table(), scheduler, Company::kStock).front().verdicts;
+  const auto verdicts = judge_cases({c}, judge, op_table(), scheduler, Company::kSingle).front().verdicts;
   const Verdict* verdict = worst(verdicts);
   nlohmann::json object{{"found", false}, {"case", hashes(c).whole}};
   if (verdict == nullptr) {

@@ -172,10 +172,8 @@ class Loop {
       status_.verdicts[key.first] += count;
     }
     tick("");
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-      for (const Verdict& verdict : judged[i].verdicts) {
-        if (is_finding(verdict.primary) && !stop_) follow_up(cases[i], verdict, next_ + i);
-      }
+    for (const auto& [verdict, i] : worth_a_look(judged)) {
+      if (!stop_) follow_up(cases[i], *verdict, next_ + i);
     }
     next_ += static_cast<std::uint64_t>(n);
     const SchedulerUsage after = scheduler_.usage();
@@ -184,6 +182,20 @@ class Loop {
     progress.wall_seconds = seconds_since(began);
     progress.system_wall_seconds = after.system_wall_seconds - before.system_wall_seconds;
     if (!stop_) store_.record(progress);
+  }
+
+  // The findings of a batch with the indices of their cases, the gravest first: there may not be
+  // time for all.
+  static std::vector<std::pair<const Verdict*, std::size_t>> worth_a_look(
+      const std::vector<Judged>& judged) {
+    std::vector<std::pair<const Verdict*, std::size_t>> findings;
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      for (const Verdict& verdict : judged[i].verdicts) {
+        if (is_finding(verdict.primary)) findings.emplace_back(&verdict, i);
+      }
+    }
+    std::ranges::stable_sort(findings, {}, [](const auto& f) { return f.first->primary; });
+    return findings;
   }
 
   // Eager ran it: the case asks a question at all.

@@ -118,11 +118,22 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
     const Verdict* found = verdict_of(judged.verdicts, verdict.system);
     return found != nullptr && signature(*found) == wanted;
   };
-  if (!shows(judge_cases({start}, one, table, scheduler, Company::kStock).front())) return std::nullopt;
+  // With the input sets of `options`, so that the run that first showed it answers.
+  JudgeOptions same_sets = one;
+  same_sets.confirm = options.confirm;
+  const auto shows_in = [&](Company company) {
+    return shows(judge_cases({start}, same_sets, table, scheduler, company).front());
+  };
+  // Where a run that raises would take its pack with it, each candidate runs alone.
+  Company company = event ? Company::kSingle : Company::kPacked;
+  if (!shows_in(company)) {
+    company = Company::kStock;
+    if (!shows_in(company)) return std::nullopt;
+  }
 
   const double cpu_before = scheduler.usage().system_cpu_seconds;
   ReductionOptions reduction;
-  if (event) reduction.batch = 2;  // each runs alone: one that raises would take its pack with it
+  if (company != Company::kPacked) reduction.batch = reduction.most = 2;
   reduction.go_on = [&](const ReductionProgress& progress) {
     if (how.progress) how.progress(progress);
     const double spent = scheduler.usage().system_cpu_seconds - cpu_before;
@@ -130,9 +141,8 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   };
   const StillFails still_fails = [&](std::span<const Case> candidates) {
     std::vector<bool> fails;
-    for (const Judged& judged :
-         judge_cases({candidates.begin(), candidates.end()}, one, table, scheduler,
-                     event ? Company::kSingle : Company::kPacked)) {
+    for (const Judged& judged : judge_cases({candidates.begin(), candidates.end()}, one, table,
+                                            scheduler, company)) {
       fails.push_back(shows(judged));
     }
     return fails;

@@ -25,8 +25,8 @@ std::vector<Judged> judge_cases(const std::vector<Case>& lowered, const JudgeOpt
                                 const OpTable& table, Scheduler& scheduler,
                                 Company company = Company::kPacked);
 
-// Confirms `verdict` on a run as a user's (Company::kStock), reduces, judges again, and assembles
-// the finding. nullopt when the signature is not seen again.
+// Reduces in the cheapest company that shows `verdict`, confirms what is left on a run as a user's
+// (Company::kStock), and assembles the finding. nullopt when the signature is not seen again.
 struct InvestigateOptions {
   double cpu_budget_seconds = 120;  // of systems, for the reduction
   std::function<void(const ReductionProgress&)> progress;

@@ -83,14 +83,17 @@ struct Range {
   std::int64_t length;
 };
 
+// Eighths, which a batch holds all of; then halves, and all but one.
 std::vector<Range> parts_of(std::int64_t size) {
   if (size < 2) return {};
-  const std::int64_t half = size / 2;
-  std::vector<Range> parts{{0, half}, {half, size - half}};
-  if (size > 2) {
-    parts.push_back({0, size - 1});
-    parts.push_back({1, size - 1});
+  std::vector<Range> parts;
+  const std::int64_t eighth = (size + 7) / 8;
+  for (std::int64_t first = 0; first < size; first += eighth) {
+    parts.push_back({first, std::min(eighth, size - first)});
   }
+  const std::int64_t half = size / 2;
+  if (half > eighth) parts.insert(parts.end(), {{0, half}, {half, size - half}});
+  if (size - 1 > half) parts.insert(parts.end(), {{0, size - 1}, {1, size - 1}});
   return parts;
 }
 
@@ -131,28 +134,38 @@ Case with_limit(const Case& c, std::int64_t limit) {
   return result;
 }
 
-// One leading dimension of size 1 less, in every input that has it.
-void drop_dimension(const Case& c, const OpTable& table, std::vector<Case>& out) {
-  Case everywhere = c;
-  for (std::size_t i = 0; i < c.program.inputs.size(); ++i) {
-    const std::vector<Dim>& shape = c.program.inputs[i].shape;
-    if (shape.empty() || shape.front() != Dim(1)) continue;
-    Case alone = c;
-    for (Case* candidate : {&alone, &everywhere}) {
-      std::vector<Dim>& dims = candidate->program.inputs[i].shape;
-      dims.erase(dims.begin());
-      Shape& strides = candidate->inputs[i].strides;
-      if (!strides.empty()) strides.erase(strides.begin());
-      for (std::optional<Cotangent>& cotangent : candidate->cotangents) {
-        if (cotangent) cotangent->strides.clear();
-      }
+// An input without its first `count` dimensions, or those of them that are of size 1.
+void drop_leading(Case& c, std::size_t input, std::size_t count) {
+  std::vector<Dim>& shape = c.program.inputs[input].shape;
+  Shape& strides = c.inputs[input].strides;
+  for (; count > 0 && !shape.empty() && shape.front() == Dim(1); --count) {
+    shape.erase(shape.begin());
+    if (!strides.empty()) strides.erase(strides.begin());
+  }
+}
+
+// Leading dimensions of size 1 less: all of them in all inputs, one in all inputs, then in each.
+void drop_dimensions(const Case& c, const OpTable& table, std::vector<Case>& out) {
+  const auto add = [&](Case candidate) {
+    for (std::optional<Cotangent>& cotangent : candidate.cotangents) {
+      if (cotangent) cotangent->strides.clear();
     }
-    if (std::optional<Case> tidied = tidy(std::move(alone), table)) {
+    if (std::optional<Case> tidied = tidy(std::move(candidate), table)) {
       out.push_back(std::move(*tidied));
     }
+  };
+  constexpr std::size_t kAll = 64;
+  for (const std::size_t count : {kAll, std::size_t{1}}) {
+    Case everywhere = c;
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) drop_leading(everywhere, i, count);
+    add(std::move(everywhere));
   }
-  if (std::optional<Case> tidied = tidy(std::move(everywhere), table)) {
-    out.push_back(std::move(*tidied));
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    for (const std::size_t count : {kAll, std::size_t{1}}) {
+      Case alone = c;
+      drop_leading(alone, i, count);
+      add(std::move(alone));
+    }
   }
 }
 
@@ -178,11 +191,11 @@ std::vector<Case> shape_candidates(const Case& c, const OpTable& table) {
     propose(bound, with_limit(bound, limit), table, candidates);
   }
   for (const std::int64_t size : sizes) {
-    for (const std::int64_t other : smaller_sizes(size)) {
-      propose(bound, with_size(bound, size, other), table, candidates);
-    }
     for (const Range range : parts_of(size)) {
       propose_part(bound, with_size(bound, size, range.length), range, table, candidates);
+    }
+    for (const std::int64_t other : smaller_sizes(size)) {
+      propose(bound, with_size(bound, size, other), table, candidates);
     }
   }
   for (std::size_t i = 0; i < bound.program.inputs.size(); ++i) {
@@ -200,7 +213,7 @@ std::vector<Case> shape_candidates(const Case& c, const OpTable& table) {
       }
     }
   }
-  drop_dimension(bound, table, candidates);
+  drop_dimensions(bound, table, candidates);
   return candidates;
 }
 

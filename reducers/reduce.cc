@@ -34,14 +34,16 @@ class Descent {
   bool descend(const Pass& pass) {
     std::vector<Case> batch;
     const CaseSize size = size_of(result_.smallest);
+    int wanted = options_.batch;
     for (Case& candidate : pass.candidates(result_.smallest, table_)) {
       if (size_of(candidate) >= size) continue;
       if (!tried_.insert(hashes(candidate).whole).second) continue;
       batch.push_back(std::move(candidate));
-      if (static_cast<int>(batch.size()) < options_.batch) continue;
+      if (static_cast<int>(batch.size()) < wanted) continue;
       if (accept_one(pass, batch)) return true;
       if (stopped_) return false;
       batch.clear();
+      wanted = std::min(2 * wanted, options_.most);
     }
     return !batch.empty() && accept_one(pass, batch);
   }
@@ -75,8 +77,6 @@ class Descent {
 
 ReducedCase reduce(const Case& failing, const OpTable& table, const StillFails& still_fails,
                  const ReductionOptions& options) {
-  const std::vector<bool> fails = still_fails(std::span(&failing, 1));
-  if (fails.empty() || !fails.front()) throw Error("the case does not show the finding");
   return Descent(failing, table, still_fails, options).run();
 }
 

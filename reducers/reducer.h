@@ -43,7 +43,9 @@ struct ReductionProgress {
 };
 
 struct ReductionOptions {
-  int batch = 8;                                        // candidates asked for together
+  // Candidates asked for together: at first, and in the end of a pass that finds none that fails.
+  int batch = 8;
+  int most = 32;
   std::function<bool(const ReductionProgress&)> go_on;  // false ends the reduction; may be empty
 };
 
@@ -54,8 +56,8 @@ struct ReducedCase {
   bool complete = false;  // a fixpoint: no pass has a candidate that still fails
 };
 
-// Greedy descent through the passes to a fixpoint. Candidates already tried are not run again. The
-// case itself must fail: checked first; throws Error when it does not.
+// Greedy descent through the passes to a fixpoint. Candidates already tried are not run again. That
+// the case itself fails is the caller's knowledge.
 ReducedCase reduce(const Case& failing, const OpTable& table, const StillFails& still_fails,
                  const ReductionOptions& options = {});
 

@@ -114,7 +114,7 @@ WorkerHello Slot::hello(const WorkerCommand& command) {
 WorkerPool::WorkerPool(int jobs) : stop_event_(::eventfd(0, EFD_CLOEXEC)) {
   if (!stop_event_) throw Error("cannot make an eventfd");
   for (int i = 0; i < jobs; ++i) {
-    threads_.emplace_back([this](const std::stop_token& ending) { work(ending); });
+    threads_.emplace_back([this, i](const std::stop_token& ending) { work(ending, i); });
   }
 }
 
@@ -133,7 +133,7 @@ void WorkerPool::submit(Task task, bool first) {
       tasks_.push_back(std::move(task));
     }
   }
-  arrived_.notify_one();
+  arrived_.notify_all();
 }
 
 void WorkerPool::stop() {
@@ -146,14 +146,22 @@ bool WorkerPool::stopped() const {
   return ::poll(&p, 1, 0) > 0;
 }
 
-void WorkerPool::work(const std::stop_token& ending) {
+// Is there a task for this thread, which waits, after those that have waited less long?
+bool WorkerPool::has_turn(int thread) const {
+  const auto place = std::ranges::find(idle_, thread);
+  return static_cast<std::ptrdiff_t>(tasks_.size()) > idle_.end() - place - 1;
+}
+
+void WorkerPool::work(const std::stop_token& ending, int thread) {
   Slot slot(meter_, stop_event_.get());
   for (;;) {
     Task task;
     {
       std::unique_lock lock(mutex_);
-      if (!arrived_.wait(lock, ending, [&] { return !tasks_.empty(); })) return;
+      idle_.push_back(thread);
+      if (!arrived_.wait(lock, ending, [&] { return has_turn(thread); })) return;
       if (ending.stop_requested()) return;
+      std::erase(idle_, thread);
       task = std::move(tasks_.front());
       tasks_.pop_front();
     }

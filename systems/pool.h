@@ -61,7 +61,8 @@ class Slot {
 };
 
 // Threads that each keep warm workers. Workers die with the thread that started them, so the
-// threads live as long as the pool.
+// threads live as long as the pool. The thread that was busy last is the first to get a task: its
+// workers are the likeliest to be warm.
 class WorkerPool {
  public:
   using Task = std::function<void(Slot&)>;
@@ -79,13 +80,15 @@ class WorkerPool {
   const WorkMeter& meter() const { return meter_; }
 
  private:
-  void work(const std::stop_token& ending);
+  void work(const std::stop_token& ending, int thread);
+  bool has_turn(int thread) const;
 
   UniqueFd stop_event_;
   WorkMeter meter_;
   std::mutex mutex_;
   std::condition_variable_any arrived_;
   std::deque<Task> tasks_;
+  std::vector<int> idle_;  // threads that wait, the one that was busy last at the end
   std::vector<std::jthread> threads_;
 };
 

@@ -202,10 +202,6 @@ TEST(Reduce, NamesAreShortInTheEnd) {
   EXPECT_EQ(r.smallest.program.nodes[0].name, "a");
 }
 
-TEST(Reduce, ACaseThatDoesNotFailIsRefused) {
-  EXPECT_THROW(reduce_with(chain(3, 1), [](const Case&) { return false; }), Error);
-}
-
 TEST(Reduce, EndsEarlyWhenToldAndSaysSo) {
   ReductionOptions options;
   int asked = 0;
