@@ -63,7 +63,8 @@ ExitStatus run(const Options& o) {
   JudgeOptions judge;
   judge.systems = o.systems.parsed();
   Scheduler scheduler(op_table(), o.systems.scheduler());
-  const auto verdicts = judge_cases({c}, judge, op_table(), scheduler, Company::kSingle).front().verdicts;
+  const auto verdicts =
+      judge_cases({c}, judge, op_table(), scheduler, Company::kSingle).front().verdicts;
   const Verdict* verdict = worst(verdicts);
   nlohmann::json object{{"found", false}, {"case", hashes(c).whole}};
   if (verdict == nullptr) {
@@ -76,8 +77,7 @@ ExitStatus run(const Options& o) {
     }
     return status_of(verdicts);
   }
-  const auto deadline = std::chrono::steady_clock::now() +
-                        std::chrono::duration<double>(budget);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(budget);
   InvestigateOptions how;
   how.cpu_budget_seconds = 1e9;
   how.progress = show_progress;

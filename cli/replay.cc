@@ -111,7 +111,8 @@ std::vector<ReplayResult> replay(const std::vector<Replayed>& cases, Scheduler& 
       result = result_of(replayed, judged[m]);
       if (result.as_expected) continue;
       result = result_of(
-          replayed, judge_cases({replayed.test}, options, op_table(), scheduler, Company::kStock).front());
+          replayed,
+          judge_cases({replayed.test}, options, op_table(), scheduler, Company::kStock).front());
     }
   }
   return results;

@@ -141,8 +141,8 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   };
   const StillFails still_fails = [&](std::span<const Case> candidates) {
     std::vector<bool> fails;
-    for (const Judged& judged : judge_cases({candidates.begin(), candidates.end()}, one, table,
-                                            scheduler, company)) {
+    for (const Judged& judged :
+         judge_cases({candidates.begin(), candidates.end()}, one, table, scheduler, company)) {
       fails.push_back(shows(judged));
     }
     return fails;

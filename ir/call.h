@@ -42,7 +42,7 @@ class Call {
   const TensorType& type(const Ref& ref) const { return types_.of(ref); }
   std::int64_t integer(std::string_view arg) const;
   std::vector<std::int64_t> integers(std::string_view arg) const;  // None: empty; int: one element
-  double floating(std::string_view arg) const;  // accepts an integer too
+  double floating(std::string_view arg) const;                     // accepts an integer too
   bool boolean(std::string_view arg) const;
   DType dtype(std::string_view arg) const;
   const std::string& string(std::string_view arg) const;

@@ -12,9 +12,9 @@ namespace ulpfuzz {
 
 // The functionalised forward program followed by its gradient, as one Program.
 struct Differentiated {
-  Program program;               // inputs: the forward's, then one cotangent input an output that has one
-  std::vector<Ref> outputs;      // forward outputs (also program.outputs, in front)
-  std::vector<Ref> gradients;    // one for each wrt; empty name: the gradient is not there (None)
+  Program program;  // inputs: the forward's, then one cotangent input an output that has one
+  std::vector<Ref> outputs;    // forward outputs (also program.outputs, in front)
+  std::vector<Ref> gradients;  // one for each wrt; empty name: the gradient is not there (None)
   std::vector<std::string> written_inputs;  // appended to program.outputs after the outputs
 };
 
@@ -29,13 +29,13 @@ Differentiated differentiate(const Program& program, const std::vector<std::stri
 class Backward {
  public:
   const Call& call() const;
-  Ref input(std::string_view arg) const;           // the forward operand
-  Ref output(int index = 0) const;                 // the forward result
-  const TensorType& type(const Ref& ref) const;    // of any value, forward or emitted
-  bool needs(std::string_view arg) const;          // a gradient is wanted for this operand
+  Ref input(std::string_view arg) const;         // the forward operand
+  Ref output(int index = 0) const;               // the forward result
+  const TensorType& type(const Ref& ref) const;  // of any value, forward or emitted
+  bool needs(std::string_view arg) const;        // a gradient is wanted for this operand
   bool needs(std::string_view arg, std::size_t index) const;  // for an element of a list operand
-  bool has_gradient(int output = 0) const;         // the output received one
-  Ref gradient(int output = 0);                    // zeros when it received none
+  bool has_gradient(int output = 0) const;                    // the output received one
+  Ref gradient(int output = 0);                               // zeros when it received none
 
   // Appends a call; returns its first output. Arguments in any order, by schema name.
   Ref emit(const std::string& op, std::vector<NamedArgument> args);

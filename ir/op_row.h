@@ -12,10 +12,10 @@
 
 namespace ulpfuzz {
 
-class Call;         // ir/call.h: a node with its operands' types
-class Backward;     // ir/differentiate.h: a builder of gradient nodes
-class Draw;         // generators/draw.h: a builder of random nodes
-struct OpKernels;   // oracle/kernel.h: the oracle kernel, one instance a scalar type
+class Call;        // ir/call.h: a node with its operands' types
+class Backward;    // ir/differentiate.h: a builder of gradient nodes
+class Draw;        // generators/draw.h: a builder of random nodes
+struct OpKernels;  // oracle/kernel.h: the oracle kernel, one instance a scalar type
 
 // How far a correct implementation may be from exact, beside rounding its result: facts that the
 // judge's legal executions use. Errors are in units of the unit roundoff of the operator's opmath
@@ -78,8 +78,8 @@ class OpTable {
  public:
   // Throws Error for a schema that does not parse or a name that appears twice.
   explicit OpTable(std::span<const std::span<const OpRow>> families);
-  const Op* find(std::string_view name) const;      // null when unknown
-  const Op& at(std::string_view name) const;        // throws Error
+  const Op* find(std::string_view name) const;         // null when unknown
+  const Op& at(std::string_view name) const;           // throws Error
   const std::vector<Op>& ops() const { return ops_; }  // in row order
 
  private:

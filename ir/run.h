@@ -34,7 +34,16 @@ struct RunRequest {
   auto hash() const -> std::string;             // of all of the above
 };
 
-enum class Stage : std::uint8_t { kStart, kBuild, kPrime, kCompile, kForward, kBackward, kProfile, kEnd };
+enum class Stage : std::uint8_t {
+  kStart,
+  kBuild,
+  kPrime,
+  kCompile,
+  kForward,
+  kBackward,
+  kProfile,
+  kEnd
+};
 std::string_view name(Stage stage);
 std::optional<Stage> parse_stage(std::string_view name);
 
@@ -51,10 +60,10 @@ std::string to_string(const TensorLayout& layout);
 struct TensorResult {
   enum class Role : std::uint8_t { kOutput, kGradient, kWrittenInput };
   Role role = Role::kOutput;
-  std::string name;       // "output 0", "gradient of x", "x after" : unique in an Execution
-  bool present = true;    // false: a gradient that is None
+  std::string name;     // "output 0", "gradient of x", "x after" : unique in an Execution
+  bool present = true;  // false: a gradient that is None
   TensorLayout layout;
-  std::string alias_of;   // name of the input or earlier result whose storage it shares, or ""
+  std::string alias_of;  // name of the input or earlier result whose storage it shares, or ""
   // Elements in row-major order of the shape, element type as torch stores it.
   std::vector<std::byte> bytes;
 
@@ -97,9 +106,10 @@ struct Run {
   int signal = 0;  // of a crash
   std::vector<Execution> executions;
   std::vector<KernelRecord> kernels;
-  std::map<std::string, std::int64_t> counters;  // compile counters: "graphs", "graph_breaks", "kernels", ...
-  std::map<std::string, std::string> versions;   // "torch", "python", "cpu_capability", ...
-  std::map<std::string, double> cpu_seconds;     // by stage name; shared evenly by a pack
+  std::map<std::string, std::int64_t>
+      counters;  // compile counters: "graphs", "graph_breaks", "kernels", ...
+  std::map<std::string, std::string> versions;  // "torch", "python", "cpu_capability", ...
+  std::map<std::string, double> cpu_seconds;    // by stage name; shared evenly by a pack
   double wall_seconds = 0;
   int packed_with = 1;      // programs compiled together, this one included
   bool stock = false;       // run as a user would: alone, the compiler without shortcuts

@@ -76,7 +76,7 @@ class Descent {
 }  // namespace
 
 ReducedCase reduce(const Case& failing, const OpTable& table, const StillFails& still_fails,
-                 const ReductionOptions& options) {
+                   const ReductionOptions& options) {
   return Descent(failing, table, still_fails, options).run();
 }
 

@@ -59,6 +59,6 @@ struct ReducedCase {
 // Greedy descent through the passes to a fixpoint. Candidates already tried are not run again. That
 // the case itself fails is the caller's knowledge.
 ReducedCase reduce(const Case& failing, const OpTable& table, const StillFails& still_fails,
-                 const ReductionOptions& options = {});
+                   const ReductionOptions& options = {});
 
 }  // namespace ulpfuzz

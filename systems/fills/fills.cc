@@ -18,8 +18,9 @@ thread_local std::string error;
 }  // namespace
 
 // Writes the elements of a tensor to `elements`, in row-major order: doubles (two for an element of
-// a complex type), or for integral types int64. `fill` is JSON (ir/json.h), `dtype` a name ("float32"),
-// `shape` has `rank` sizes. Returns null, or what is wrong; the text stays until the next call.
+// a complex type), or for integral types int64. `fill` is JSON (ir/json.h), `dtype` a name
+// ("float32"), `shape` has `rank` sizes. Returns null, or what is wrong; the text stays until the
+// next call.
 extern "C" const char* ulpfuzz_fill(const char* fill, const char* dtype, const std::int64_t* shape,
                                     std::int64_t rank, std::uint64_t salt, void* elements) {
   using namespace ulpfuzz;

@@ -108,9 +108,9 @@ TEST(Fills, AreTheSameInCppAndInTheHost) {
   }
   const Folder folder;
   write_text(folder / "expected.jsonl", expected);
-  const Output output =
-      run_program({"/usr/bin/env", "ULPFUZZ_FILLS=" + (build_folder() / "libulpfuzz-fills.so").string(), python(),
-                   "tests/e2e/fills.py", "systems/python", (folder / "expected.jsonl").string()});
+  const Output output = run_program(
+      {"/usr/bin/env", "ULPFUZZ_FILLS=" + (build_folder() / "libulpfuzz-fills.so").string(),
+       python(), "tests/e2e/fills.py", "systems/python", (folder / "expected.jsonl").string()});
   EXPECT_EQ(output.status, 0) << output.err;
   EXPECT_EQ(output.out, std::to_string(all.size()) + "\n");
 }

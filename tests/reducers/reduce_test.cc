@@ -38,8 +38,8 @@ bool joined(const Case& c) {
 
 TEST(Reduce, AChainOfThirtyEndsAtTheGuiltyNodeWhereverItStands) {
   for (const int guilty : {0, 1, 7, 15, 28, 29}) {
-    const ReducedCase r = reduce_with(chain(30, guilty),
-                                    [](const Case& c) { return contains(c, "aten.sin.default"); });
+    const ReducedCase r = reduce_with(
+        chain(30, guilty), [](const Case& c) { return contains(c, "aten.sin.default"); });
     ASSERT_EQ(r.smallest.program.nodes.size(), 1u) << to_json(r.smallest);
     EXPECT_EQ(r.smallest.program.nodes[0].op, "aten.sin.default");
     EXPECT_EQ(elements_of(r.smallest, 0), 1);
@@ -289,7 +289,8 @@ TEST(Reduce, GeneratedCasesEndAtTheOperatorThatFails) {
     const Case c = generate_case(99, i, op_table());
     if (c.model || c.program.nodes.size() < 3) continue;
     const std::string guilty = c.program.nodes[c.program.nodes.size() / 2].op;
-    const ReducedCase r = reduce_with(c, [&](const Case& other) { return contains(other, guilty); });
+    const ReducedCase r =
+        reduce_with(c, [&](const Case& other) { return contains(other, guilty); });
     EXPECT_TRUE(r.complete);
     EXPECT_EQ(r.smallest.program.nodes.size(), 1u) << guilty << "\n" << to_json(r.smallest);
     ++reduced;
