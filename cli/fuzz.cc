@@ -19,6 +19,7 @@ struct Options {
   std::string time;
   std::int64_t cases = 0;
   std::optional<std::uint64_t> seed;
+  std::string only;
   std::string store = "ulpfuzz-store";
   bool resume = false;
   bool json = false;
@@ -111,6 +112,7 @@ ExitStatus run(const Options& o) {
   campaign.scheduler = o.systems.scheduler();
   campaign.store = o.store;
   campaign.resume = o.resume;
+  campaign.profile.only = o.only;
   Progress progress(o.json);
   const CampaignSummary summary = run_campaign(campaign, op_table(), stop_requested(),
                                                [&](const CampaignStatus& s) { progress.show(s); });
@@ -131,6 +133,8 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->add_option("--time", o->time, "How long: 120s, 10m, 8h (default: until Ctrl-C)");
   command->add_option("--cases", o->cases, "How many cases");
   command->add_option("--seed", o->seed, "Same seed, same cases (default: random, printed)");
+  command->add_option("--only", o->only,
+                      "One family of models (qwen2), or operators whose name has this (layer_norm)");
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
   command->add_flag("--resume", o->resume, "Go on with the store's last campaign");
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");

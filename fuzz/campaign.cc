@@ -72,6 +72,7 @@ class Loop {
         table_(table),
         stop_(stop),
         show_(show),
+        profile_(options.profile),
         store_(options.store),
         scheduler_(table, options.scheduler) {
     judge_.systems = options.systems.empty() ? parse_systems("inductor") : options.systems;
@@ -85,8 +86,9 @@ class Loop {
       seed_ = last->seed;
       next_ = last->next_index;
       judge_.systems = parse_systems(last->systems);
+      profile_.only = last->only;
     } else {
-      campaign_ = store_.begin_campaign(seed_, names);
+      campaign_ = store_.begin_campaign(seed_, names, profile_.only);
     }
     for (const Store::StoredFinding& finding : store_.findings()) {
       const auto minimal = finding.folder / "minimal.json";
@@ -148,7 +150,7 @@ class Loop {
     const std::int64_t n = batch_size();
     for (std::int64_t i = 0; i < n; ++i) {
       cases.push_back(
-          generate_case(seed_, next_ + static_cast<std::uint64_t>(i), table_, options_.profile));
+          generate_case(seed_, next_ + static_cast<std::uint64_t>(i), table_, profile_));
     }
     tick("running " + std::to_string(n) + " programs");
     const std::vector<Judged> judged = judge_cases(cases, judge_, table_, scheduler_);
@@ -254,6 +256,7 @@ class Loop {
   const OpTable& table_;
   const std::atomic<bool>& stop_;
   const std::function<void(const CampaignStatus&)>& show_;
+  Profile profile_;
   Store store_;
   Scheduler scheduler_;
   JudgeOptions judge_;

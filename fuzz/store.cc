@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kSchemaVersion = 2;
 
 constexpr const char* kSchema = R"(
 CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -25,7 +25,8 @@ CREATE TABLE IF NOT EXISTS campaigns(
   id INTEGER PRIMARY KEY, seed TEXT NOT NULL, systems TEXT NOT NULL, started INTEGER NOT NULL,
   next_index INTEGER NOT NULL DEFAULT 0, cases INTEGER NOT NULL DEFAULT 0,
   valid INTEGER NOT NULL DEFAULT 0, cpu_seconds REAL NOT NULL DEFAULT 0,
-  wall_seconds REAL NOT NULL DEFAULT 0, system_wall_seconds REAL NOT NULL DEFAULT 0);
+  wall_seconds REAL NOT NULL DEFAULT 0, system_wall_seconds REAL NOT NULL DEFAULT 0,
+  only_names TEXT NOT NULL DEFAULT '');
 CREATE TABLE IF NOT EXISTS verdicts(
   campaign INTEGER NOT NULL REFERENCES campaigns(id), kind TEXT NOT NULL, system TEXT NOT NULL,
   count INTEGER NOT NULL, PRIMARY KEY(campaign, kind, system));
@@ -69,6 +70,9 @@ class Store::Impl {
       throw Error(folder.string(),
                   fmt::format("store of schema version {}; this ulpfuzz knows up to {}", found,
                               kSchemaVersion));
+    } else if (found < 2) {
+      db.execute("ALTER TABLE campaigns ADD COLUMN only_names TEXT NOT NULL DEFAULT ''");
+      Statement(db, "UPDATE meta SET value = '2' WHERE key = 'schema'").step();
     }
     transaction.commit();
   }
@@ -105,7 +109,7 @@ class Store::Impl {
     Campaign c;
     Statement row(db,
                   "SELECT seed, systems, next_index, cases, valid, cpu_seconds, wall_seconds, "
-                  "system_wall_seconds FROM campaigns WHERE id = ?",
+                  "system_wall_seconds, only_names FROM campaigns WHERE id = ?",
                   id);
     if (!row.step()) throw Error(folder.string(), fmt::format("no campaign {}", id));
     c.id = id;
@@ -117,6 +121,7 @@ class Store::Impl {
     c.cpu_seconds = row.real(5);
     c.wall_seconds = row.real(6);
     c.system_wall_seconds = row.real(7);
+    c.only = row.text(8);
     Statement counts(db, "SELECT kind, system, count FROM verdicts WHERE campaign = ?", id);
     while (counts.step()) c.verdicts[{counts.text(0), counts.text(1)}] = counts.integer(2);
     return c;
@@ -150,9 +155,11 @@ class Store::Impl {
 Store::Store(const fs::path& folder) : impl_(std::make_unique<Impl>(folder)) {}
 Store::~Store() = default;
 
-std::int64_t Store::begin_campaign(std::uint64_t seed, const std::string& systems) {
-  Statement(impl_->db, "INSERT INTO campaigns(seed, systems, started) VALUES(?, ?, ?)",
-            std::to_string(seed), systems, now())
+std::int64_t Store::begin_campaign(std::uint64_t seed, const std::string& systems,
+                                   const std::string& only) {
+  Statement(impl_->db,
+            "INSERT INTO campaigns(seed, systems, started, only_names) VALUES(?, ?, ?, ?)",
+            std::to_string(seed), systems, now(), only)
       .step();
   return impl_->db.last_id();
 }

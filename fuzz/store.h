@@ -23,7 +23,7 @@ namespace ulpfuzz {
 //   environments(hash, json)                           versions of torch, python, CPU, ...
 //   cases(hash, json)                                  cases that showed something
 //   campaigns(id, seed, systems, started, next_index, cases, valid, cpu_seconds, wall_seconds,
-//             system_wall_seconds)
+//             system_wall_seconds, only_names)
 //   verdicts(campaign, kind, system, count)
 //   findings(id, kind, system, detail, minimal_hash, state, first_seen)  state: new, reduced, fixed
 //   occurrences(finding, case_hash, campaign, case_index, environment, seen)
@@ -39,13 +39,15 @@ class Store {
     std::int64_t id = 0;
     std::uint64_t seed = 0;
     std::string systems;
+    std::string only;  // Profile::only
     std::uint64_t next_index = 0;  // the first case that has not been judged
     std::int64_t cases = 0, valid = 0;
     double cpu_seconds = 0, wall_seconds = 0, system_wall_seconds = 0;
     std::map<std::pair<std::string, std::string>, std::int64_t>
         verdicts;  // (kind, system) -> count
   };
-  std::int64_t begin_campaign(std::uint64_t seed, const std::string& systems);
+  std::int64_t begin_campaign(std::uint64_t seed, const std::string& systems,
+                              const std::string& only = "");
   std::optional<Campaign> last_campaign() const;
   Campaign campaign(std::int64_t id) const;
 

@@ -44,10 +44,14 @@ const Op* operator_of_turn(std::uint64_t seed, std::uint64_t index,
   return order[index % n];
 }
 
+bool is_family(const std::string& name) {
+  return std::ranges::any_of(families(), [&](const Family& f) { return f.name == name; });
+}
+
 Case draw_model(Random& random, const OpTable& table, const Profile& profile,
                 const Environment& process) {
   Case c;
-  c.model = random.pick(families()).draw(random);
+  c.model = (is_family(profile.only) ? family(profile.only) : random.pick(families())).draw(random);
   c = lower(c);
   c.environment =
       draw_environment(random, profile, process, !c.wrt.empty(), has_attention(c.program));
@@ -91,6 +95,15 @@ Case generate_case(std::uint64_t seed, std::uint64_t index, const OpTable& table
   for (const Op& op : table.ops()) {
     if (op.row->draw != nullptr && op.row->weight > 0) drawable.push_back(&op);
   }
+  const bool models_only = is_family(profile.only);
+  std::vector<const Op*> wanted = drawable;
+  std::erase_if(wanted, [&](const Op* op) {
+    return !models_only && op->name().find(profile.only) == std::string::npos;
+  });
+  if (wanted.empty() && !profile.only.empty()) {
+    throw Error(profile.only, "is neither a family of models nor part of an operator's name");
+  }
+  const double model_share = models_only ? 1 : profile.only.empty() ? profile.model_share : 0;
   const Random stream = Random(seed).fork(index);
   const Environment process = block_environment(seed, index, profile);
   std::string why = "no operator can be drawn";
@@ -99,9 +112,10 @@ Case generate_case(std::uint64_t seed, std::uint64_t index, const OpTable& table
     // Each operator gets its turn, however the weights are.
     const bool last_half = attempt >= kAttempts / 2;
     try {
-      if (random.chance(profile.model_share)) return draw_model(random, table, profile, process);
+      if (random.chance(model_share)) return draw_model(random, table, profile, process);
       if (drawable.empty()) continue;
-      const Op* first = last_half ? nullptr : operator_of_turn(seed, index, drawable);
+      const Op* first = last_half && profile.only.empty() ? nullptr
+                                                          : operator_of_turn(seed, index, wanted);
       return draw_graph(random, table, profile, drawable, first, process);
     } catch (const Error& error) {  // the next attempt draws something else
       why = error.what();

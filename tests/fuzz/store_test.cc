@@ -144,6 +144,22 @@ TEST_F(StoreTest, AStoreOfANewerSchemaIsRefused) {
   }
 }
 
+// A store of version 1, which did not keep what a campaign was restricted to, is brought up.
+TEST_F(StoreTest, AnOlderStoreIsBroughtUp) {
+  {
+    Store store(folder_);
+    store.begin_campaign(7, "inductor");
+    Sqlite db(folder_ / "store.sqlite");
+    db.execute("ALTER TABLE campaigns DROP COLUMN only_names");
+    db.execute("UPDATE meta SET value = '1' WHERE key = 'schema'");
+  }
+  Store store(folder_);
+  EXPECT_EQ(store.last_campaign()->seed, 7u);
+  EXPECT_EQ(store.last_campaign()->only, "");
+  store.begin_campaign(8, "inductor", "qwen2");
+  EXPECT_EQ(store.last_campaign()->only, "qwen2");
+}
+
 TEST_F(StoreTest, AFileThatIsNoDatabaseIsAnError) {
   std::ofstream(folder_ / "store.sqlite") << "this is not a database, whatever its name says\n";
   EXPECT_THROW(const Store store(folder_), Error);

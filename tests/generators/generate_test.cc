@@ -115,6 +115,23 @@ TEST(Generate, ABackwardPassHasSomewhereToStart) {
   }
 }
 
+TEST(Generate, OnlyWhatIsNamedIsGenerated) {
+  Profile profile;
+  profile.only = "qwen2";
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    EXPECT_TRUE(generate_case(kSeed, i, op_table(), profile).model);
+  }
+  profile.only = "layer_norm";
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    const Case c = generate_case(kSeed, i, op_table(), profile);
+    EXPECT_TRUE(std::ranges::any_of(c.program.nodes, [](const Node& node) {
+      return node.op.find("layer_norm") != std::string::npos;
+    }));
+  }
+  profile.only = "no_such_thing";
+  EXPECT_THROW(generate_case(kSeed, 0, op_table(), profile), Error);
+}
+
 TEST(Generate, AProfileIsObeyed) {
   Profile profile;
   profile.model_share = 0;
