@@ -38,7 +38,7 @@ struct Environment {
   bool warm_caches = false;    // the compiler's graph caches on
   std::optional<SdpaChoice> sdpa;
   // Compile and run the same program under this choice first, caches on, then reset: what a process
-  // that tries one kernel after another does.
+  // that tries one kernel after another does. That it raises is no result.
   std::optional<SdpaChoice> primed_by;
 
   bool operator==(const Environment&) const = default;

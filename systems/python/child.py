@@ -168,7 +168,8 @@ class Job:
             self._stages.enter("prime")
             before = replace(environment, sdpa=environment.primed_by or environment.sdpa)
             self._phase = "prime"
-            run_once(self._system.make(programs, before, self._options), items, 0, before)
+            with contextlib.suppress(Exception):  # that choice may have no kernel, in eager neither
+                run_once(self._system.make(programs, before, self._options), items, 0, before)
             self._system.reset()  # forgets who observes, too
             self._system.observe(self._stages.enter, self._left_compilation)
         return self._system.make(programs, environment, self._options)
