@@ -20,6 +20,8 @@ struct Options {
   std::int64_t cases = 0;
   std::optional<std::uint64_t> seed;
   std::string only;
+  std::string budget;
+  bool no_reduce = false;
   std::string store = "ulpfuzz-store";
   bool resume = false;
   bool json = false;
@@ -113,6 +115,8 @@ ExitStatus run(const Options& o) {
   campaign.store = o.store;
   campaign.resume = o.resume;
   campaign.profile.only = o.only;
+  if (o.no_reduce) campaign.reduction_cpu_seconds = 0;
+  if (!o.budget.empty()) campaign.reduction_cpu_seconds = parse_time("--budget", o.budget);
   Progress progress(o.json);
   const CampaignSummary summary = run_campaign(campaign, op_table(), stop_requested(),
                                                [&](const CampaignStatus& s) { progress.show(s); });
@@ -135,6 +139,9 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->add_option("--seed", o->seed, "Same seed, same cases (default: random, printed)");
   command->add_option("--only", o->only,
                       "One family of models (qwen2), or operators whose name has this (layer_norm)");
+  command->add_option("--budget", o->budget,
+                      "CPU time for reducing one finding (default: 2m)");
+  command->add_flag("--no-reduce", o->no_reduce, "Store findings as they are");
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
   command->add_flag("--resume", o->resume, "Go on with the store's last campaign");
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");

@@ -221,7 +221,8 @@ class Loop {
     }
     tick("reducing " + to_string(wanted));
     InvestigateOptions how;
-    how.cpu_budget_seconds = std::clamp(seconds_left() / 3, 2.0, 120.0);
+    how.cpu_budget_seconds =
+        std::min(std::max(seconds_left() / 3, 2.0), options_.reduction_cpu_seconds);
     how.stopped = [this] { return stop_ || seconds_left() <= 0; };
     how.progress = [&](const ReductionProgress& p) {
       tick("reducing " + to_string(wanted) + ": " + std::string(p.pass) + ", " +

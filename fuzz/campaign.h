@@ -21,6 +21,7 @@ struct CampaignOptions {
   std::vector<SystemSpec> systems;    // default: inductor
   std::filesystem::path store = "ulpfuzz-store";
   bool resume = false;  // go on with the store's last campaign
+  double reduction_cpu_seconds = 120;  // for one finding, of systems; less when time is short
   Profile profile;
   SchedulerOptions scheduler;
 };
