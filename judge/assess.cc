@@ -49,7 +49,7 @@ class TensorAssessment {
     // A tensor that equals eager's bit for bit says nothing of the compiler.
     if (!is_integral(truth.type.dtype) && check.comparable && !exact.quad &&
         (is_eager_ ? check.measure.rms_error > 0 : differs)) {
-      against_legal(truth, check, index, salt);
+      against_legal(result, truth, check, index, salt);
     } else if (!is_eager_ && differs && check.comparable) {
       reordered(truth, "differs from eager, inside the bound");
     }
@@ -69,11 +69,15 @@ class TensorAssessment {
     out_.facts.push_back(std::move(fact));
   }
 
-  void against_legal(const ExactTensor& truth, ElementCheck& check, std::size_t index,
-                     std::uint64_t salt) {
+  void against_legal(const TensorResult& result, const ExactTensor& truth, ElementCheck& check,
+                     std::size_t index, std::uint64_t salt) {
     const Spread& legal = reference_.spreads(salt, freedom_)[index];
-    if (!legal.valid) return;
-    const double ratio = log_ratio(check.measure.rms_error, legal);
+    if (!legal.valid) {
+      out_.doubtful |= check.measure.bound_ratio > model::kClimbBound;
+      if (!is_eager_) reordered(truth, "differs from eager, inside the bound");
+      return;
+    }
+    const double ratio = log_ratio(result.reals(), truth, legal);
     check.measure.rms_ratio = std::exp(ratio);
     const double excess = (ratio - model::kMargin) / deviation(legal);
     out_.excess[truth.name] += excess;

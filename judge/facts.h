@@ -47,17 +47,24 @@ ElementCheck check_elements(const TensorResult& result, const TensorResult* eage
                             const ExactTensor& exact, const std::string& rung,
                             std::vector<Fact>& facts);
 
-// RMS error over the elements that can be compared; 0 when there is none.
-double rms_error(const std::vector<double>& values, const ExactTensor& exact);
+// RMS error over the elements that can be compared (and, unless it is empty, that `only` names); 0
+// when there is none.
+double rms_error(const std::vector<double>& values, const ExactTensor& exact,
+                 const std::vector<bool>& only = {});
 
-// A tensor's RMS error against those of legal executions.
+// A tensor's RMS error against those of legal executions, over the elements where these err by more
+// than the rounding of the result. Where none does the model is silent: x - mean(x) of one element
+// is exactly 0 for a legal execution that subtracts, while x * rstd - mean * rstd leaves a residue.
 struct Spread {
+  std::vector<bool> errs;
   double mean_log = 0;  // mean of log RMS error of the legal runs
   double sd_log = 0;    // its standard deviation
   double floor = 0;     // RMS of the final rounding: errors below are not told apart
-  bool valid = false;
+  bool valid = false;   // there is such an element
 };
 Spread spread(const std::vector<std::vector<double>>& legal, const ExactTensor& exact);
-double log_ratio(double rms, const Spread& legal);  // log(rms / legal), the floor added to both
+// log(RMS of `values` / legal RMS), both over the elements where legal executions err, with the
+// floor added to both.
+double log_ratio(const std::vector<double>& values, const ExactTensor& exact, const Spread& legal);
 
 }  // namespace ulpfuzz

@@ -8,17 +8,22 @@
 namespace ulpfuzz {
 namespace {
 
+// In ulps: an error of up to a half is the rounding of the result.
+constexpr double kRounding = 0.51;
+
 bool counts(const ExactTensor& exact, std::size_t i) {
   return std::isfinite(exact.values[i]) && standing(exact, i) != Standing::kMasked;
 }
 
 }  // namespace
 
-double rms_error(const std::vector<double>& values, const ExactTensor& exact) {
+double rms_error(const std::vector<double>& values, const ExactTensor& exact,
+                 const std::vector<bool>& only) {
   double sum = 0;
   std::int64_t n = 0;
   const std::size_t size = std::min(values.size(), exact.values.size());
   for (std::size_t i = 0; i < size; ++i) {
+    if (!only.empty() && !only[i]) continue;
     if (!counts(exact, i) || !std::isfinite(values[i])) continue;
     const double error = error_of(values[i], exact, i);
     sum += error * error;
@@ -34,10 +39,15 @@ Spread spread(const std::vector<std::vector<double>>& legal, const ExactTensor& 
   // RMS of the rounding of the exact value to the nominal dtype, as if errors were uniform.
   double rounding = 0;
   std::int64_t n = 0;
+  result.errs.assign(exact.values.size(), false);
   for (std::size_t i = 0; i < exact.values.size(); ++i) {
     if (!counts(exact, i)) continue;
     const double ulp =
         std::max(2 * format.unit_roundoff * std::abs(exact.values[i]), format.min_subnormal);
+    result.errs[i] = std::ranges::any_of(legal, [&](const std::vector<double>& run) {
+      return i < run.size() && error_of(run[i], exact, i) > kRounding * ulp;
+    });
+    if (!result.errs[i]) continue;
     rounding += ulp * ulp / 12;
     ++n;
   }
@@ -45,7 +55,7 @@ Spread spread(const std::vector<std::vector<double>>& legal, const ExactTensor& 
   result.floor = std::sqrt(rounding / static_cast<double>(n));
   std::vector<double> logs;
   for (const std::vector<double>& run : legal) {
-    logs.push_back(std::log(std::hypot(rms_error(run, exact), result.floor)));
+    logs.push_back(std::log(std::hypot(rms_error(run, exact, result.errs), result.floor)));
   }
   for (const double x : logs) result.mean_log += x / static_cast<double>(logs.size());
   double sum = 0;
@@ -55,8 +65,8 @@ Spread spread(const std::vector<std::vector<double>>& legal, const ExactTensor& 
   return result;
 }
 
-double log_ratio(double rms, const Spread& legal) {
-  return std::log(std::hypot(rms, legal.floor)) - legal.mean_log;
+double log_ratio(const std::vector<double>& values, const ExactTensor& exact, const Spread& legal) {
+  return std::log(std::hypot(rms_error(values, exact, legal.errs), legal.floor)) - legal.mean_log;
 }
 
 }  // namespace ulpfuzz

@@ -40,10 +40,11 @@ struct FreedomSet {
   std::string name;      // "eager", "fusing"
   double round_use = 1;  // probability that a use sees the value rounded to its nominal dtype
   double noise = 0.3;    // local error: this times the RMS running error times N(0, 1)
-  double scalar_opmath =
-      0;  // probability that a Python scalar is seen in opmath, not nominal dtype
+  // Probability that a Python scalar is seen in opmath, not nominal dtype.
+  double scalar_opmath = 0;
+  double contract = 0.5;  // probability that a product is not rounded before it is added to
 };
-FreedomSet eager_freedom();   // every node rounded; order and ulps free
+FreedomSet eager_freedom();   // every node rounded; order, ulps and multiply-add free
 FreedomSet fusing_freedom();  // each use rounded with probability 1/2; extern operands always
 
 // Results of K legal executions: values[tensor][run] parallel to Exact::tensors (empty for integral
