@@ -18,6 +18,9 @@ constexpr std::array kKinds{
     SystemKind{"eager@py", "python", false, "PyTorch's eager mode, called from Python"},
     SystemKind{"eager@cpp", "libtorch", false, "PyTorch's eager mode, called from C++"},
     SystemKind{"inductor", "python", true, "torch.compile with its default backend"},
+    SystemKind{"aot_eager", "python", true, "AOTAutograd's graphs, run by ATen's own kernels"},
+    SystemKind{"thunder", "python", true, "Lightning Thunder, behind torch.compile or by itself"},
+    SystemKind{"torchscript", "python", true, "torch.jit.trace, with its optimised graph"},
 };
 
 constexpr std::string_view kHost = "systems/python/host.py";

@@ -172,7 +172,12 @@ class Job:
                 run_once(self._system.make(programs, before, self._options), items, 0, before)
             self._system.reset()  # forgets who observes, too
             self._system.observe(self._stages.enter, self._left_compilation)
-        return self._system.make(programs, environment, self._options)
+        call = self._system.make(programs, environment, self._options)
+        for _ in range(self._system.rehearsals):
+            self._stages.enter("compile")
+            self._phase = "compile"
+            run_once(call, items, 0, environment)
+        return call
 
     def _execute(self, call: Pack, items: list[Item], executions: list[list[Run]]) -> None:
         for turn in range(max(len(item.input_sets) for item in items)):

@@ -96,7 +96,11 @@ class Host:
             raise ValueError(f"asked for isa {isa}, but {_ISA_VARIABLE} was read when torch came")
         fresh = request["environment"]["device"] != "cpu"  # no fork where a GPU may be in use
         if not fresh:
-            self._warm_up(request["system"])
+            try:
+                self._warm_up(request["system"])
+            except ImportError as error:
+                self._channel.send({"type": "refused", "id": request["id"], "why": str(error)})
+                return
         self._fork(request, fresh)
 
     def _warm_up(self, system: str) -> None:
