@@ -191,7 +191,7 @@ std::string versions_section(const Finding& finding) {
   for (const std::string& line : setting.switches) text += "- `" + line + "`\n";
   for (const std::string& line : setting.contexts) text += "- `with " + line + "`\n";
   text += fmt::format("- compiled as `{}`\n",
-                      compiled_expression(parse_system(finding.signature.system), e));
+                      compiled_text(parse_system(finding.signature.system), e).expression);
   return text + "\n";
 }
 
@@ -206,11 +206,12 @@ std::string report_md(const Finding& finding, const OpTable& table) {
   text += code_block(python_function(shown.program, table), "python") + "\n";
   text += outcome_section(finding, w) + "\n";
   text += kernels_section(finding) + judged_section(finding) + versions_section(finding);
+  const CompiledText compiled =
+      compiled_text(parse_system(finding.signature.system), finding.minimal.environment);
   text += fmt::format(
-      "## To reproduce\n`python repro.py` needs torch alone. It exits 1 while this fails, 0 when "
-      "it "
-      "is fixed, 2 when it cannot tell.\n\nFinding {} ({}){}.\n",
-      finding.id, to_string(finding.signature),
+      "## To reproduce\n`python repro.py` needs {}. It exits 1 while this fails, 0 when it is "
+      "fixed, 2 when it cannot tell.\n\nFinding {} ({}){}.\n",
+      compiled.needs, finding.id, to_string(finding.signature),
       finding.reduced ? "" : "; not fully reduced: a smaller case may show it");
   return text;
 }

@@ -33,7 +33,7 @@ Subject subject_of(const Finding& finding) {
   const ReproSetting setting = repro_setting(finding.minimal.environment);
   s.eager = system.name.starts_with("eager");
   s.label = s.eager ? "eager" : "compiled";
-  s.callable = compiled_expression(system, finding.minimal.environment);
+  s.callable = compiled_text(system, finding.minimal.environment).expression;
   if (!s.eager && !setting.primed_kernels.empty()) {
     s.before = {"try:", fmt::format("    run({}, {})", s.callable, setting.primed_kernels),
                 "except Exception:", "    pass  # no kernel of that choice",

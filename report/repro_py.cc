@@ -33,6 +33,8 @@ std::string seen_with(const Finding& finding) {
 std::string repro_py(const Finding& finding, const OpTable& table) {
   const ReproCheck check = repro_check(finding, table);
   const ReproSetting setting = repro_setting(check.shown.environment);
+  const CompiledText compiled =
+      compiled_text(parse_system(finding.signature.system), check.shown.environment);
   std::string text = fmt::format(
       "\"\"\"{}\n\nExits 1 while this fails, 0 when it is fixed, 2 when it cannot "
       "tell.{}\n\"\"\"\n",
@@ -41,11 +43,12 @@ std::string repro_py(const Finding& finding, const OpTable& table) {
   for (const std::string& module : check.imports) text += "import " + module + "\n";
   text += "import sys\nimport traceback\n\nimport torch\n";
   for (const std::string& line : setting.imports) text += line + "\n";
+  for (const std::string& line : compiled.imports) text += line + "\n";
   text += "\n";
   for (const std::string& line : setting.switches) text += line + "\n";
   text += "\n" + python_function(check.shown.program, table) + "\n";
   text += run_function(check.shown, check.result, setting, table) + "\n";
-  text += check.functions;
+  text += compiled.functions + check.functions;
   text +=
       "\nif __name__ == '__main__':\n"
       "    try:\n"

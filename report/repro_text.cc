@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 
 #include "ir/verify.h"
 #include "report/python_text.h"
@@ -19,16 +17,6 @@ std::string kernel_list(const SdpaChoice& choice) {
     kernels += fmt::format("{}SDPBackend.{}", kernels.empty() ? "" : ", ", name(kernel));
   }
   return fmt::format("[{}]", kernels);
-}
-
-// An option's text as the Python literal it most likely is.
-std::string option_literal(const std::string& text) {
-  if (text == "1" || text == "true" || text == "True") return "True";
-  if (text == "0" || text == "false" || text == "False") return "False";
-  const bool number = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isdigit(c) != 0;
-  });
-  return number ? text : "'" + text + "'";
 }
 
 // Lines that differentiate `outputs`; they leave `gradients`.
@@ -97,23 +85,6 @@ ReproSetting repro_setting(const Environment& e) {
   if (!e.grad) s.contexts.push_back("torch.no_grad()");
   if (e.primed_by) s.primed_kernels = kernel_list(*e.primed_by);
   return s;
-}
-
-std::string compiled_expression(const SystemSpec& system, const Environment& environment) {
-  if (system.name.starts_with("eager")) return "program";
-  std::string arguments = "program", options;
-  if (environment.dynamic) arguments += ", dynamic=True";
-  for (const auto& [name, value] : system.options) {
-    if (name == "fault") continue;  // planted by tests: nothing that a script could show
-    if (name == "mode") {
-      arguments += fmt::format(", mode='{}'", value);
-    } else {
-      options +=
-          fmt::format("{}'{}': {}", options.empty() ? "" : ", ", name, option_literal(value));
-    }
-  }
-  if (!options.empty()) arguments += ", options={" + options + "}";
-  return fmt::format("torch.compile({})", arguments);
 }
 
 std::string run_function(const Case& bound, const RunResult& result, const ReproSetting& setting,

@@ -19,8 +19,14 @@ struct ReproSetting {
 };
 ReproSetting repro_setting(const Environment& environment);
 
-// "torch.compile(program, dynamic=True)"; "program" for an eager system.
-std::string compiled_expression(const SystemSpec& system, const Environment& environment);
+// How a user writes a system.
+struct CompiledText {
+  std::string expression;  // "torch.compile(program, dynamic=True)"; "program" for an eager system
+  std::vector<std::string> imports;  // statements, for after `import torch`
+  std::string functions;             // definitions that it needs, which call `run`
+  std::string needs;                 // "torch alone"
+};
+CompiledText compiled_text(const SystemSpec& system, const Environment& environment);
 
 // What `run` gives back.
 struct RunResult {

@@ -95,6 +95,28 @@ TEST(ReproPy, KeepsLayoutsAndEnvironments) {
   EXPECT_THAT(text, HasSubstr("torch.set_num_threads(2)"));
 }
 
+// The script runs the system that was judged, not another.
+TEST(ReproPy, WritesEachSystemAsItsUserWould) {
+  const auto script = [](const std::string& system) {
+    Finding f = asinh_finding(kInfinity);
+    f.signature.system = system;
+    return repro_py(f, op_table());
+  };
+  EXPECT_THAT(script("inductor[fullgraph=1,max_autotune=1]"),
+              HasSubstr("torch.compile(program, fullgraph=True, options={'max_autotune': True})"));
+  EXPECT_THAT(script("aot_eager"), HasSubstr("torch.compile(program, backend='aot_eager')"));
+  EXPECT_THAT(script("aot_eager[decompositions=true,fault=one-nan]"),
+              HasSubstr("torch.compile(program, backend='aot_eager_decomp_partition')"));
+  const std::string fx = script("thunder[executors=sdpa+torch]");
+  EXPECT_THAT(fx, HasSubstr("import torch\nimport thunder\n"));
+  EXPECT_THAT(fx, HasSubstr("torch.compile(program, backend=thunder.dynamo.ThunderCompiler("
+                            "executors=['sdpa', 'torch']))"));
+  EXPECT_THAT(script("thunder[entry=jit]"), HasSubstr("run(thunder.jit(program))"));
+  const std::string traced = script("torchscript");
+  EXPECT_THAT(traced, HasSubstr("torch.jit.trace(program, inputs, check_trace=False)"));
+  EXPECT_THAT(traced, HasSubstr("run(traced(program))"));
+}
+
 TEST(ReproPy, GradientsComeFromExplicitCotangents) {
   Finding f = asinh_finding(kInfinity);
   f.minimal.wrt = {"x"};
