@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <utility>
+
+#include "report/repro_text.h"
+
+// How a user writes each system.
+namespace ulpfuzz {
+namespace {
+
+// The executor optimises a graph at its second run, and its gradient's one run later.
+constexpr const char* kTraced =
+    "def traced(program):\n"
+    "    made = []\n"
+    "    def f(*inputs):\n"
+    "        if not made:\n"
+    "            made.append(torch.jit.trace(program, inputs, check_trace=False))\n"
+    "        return made[0](*inputs)\n"
+    "    for _ in range(3):  # the graph is optimised while it runs\n"
+    "        run(f)\n"
+    "    return f\n\n";
+
+// An option's text as the Python literal it most likely is.
+std::string option_literal(const std::string& text) {
+  if (text == "1" || text == "true" || text == "True") return "True";
+  if (text == "0" || text == "false" || text == "False") return "False";
+  const bool number = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isdigit(c) != 0;
+  });
+  return number ? text : "'" + text + "'";
+}
+
+// "a+b" as "['a', 'b']".
+std::string name_list(const std::string& text) {
+  std::string list = "['";
+  for (const char c : text) list += c == '+' ? "', '" : std::string(1, c);
+  return list + "']";
+}
+
+// The options that are arguments of their own are taken out of `options`.
+std::string torch_compile(std::map<std::string, std::string>& options, const std::string& backend,
+                          bool dynamic) {
+  std::string arguments = "program" + backend;
+  if (dynamic) arguments += ", dynamic=True";
+  for (const char* name : {"mode", "fullgraph"}) {
+    const auto option = options.extract(name);
+    if (option) arguments += fmt::format(", {}={}", name, option_literal(option.mapped()));
+  }
+  std::string others;
+  for (const auto& [name, value] : options) {
+    others += fmt::format("{}'{}': {}", others.empty() ? "" : ", ", name, option_literal(value));
+  }
+  if (!others.empty()) arguments += ", options={" + others + "}";
+  return fmt::format("torch.compile({})", arguments);
+}
+
+CompiledText thunder(std::map<std::string, std::string> options, bool dynamic) {
+  CompiledText text;
+  text.imports = {"import thunder", "import thunder.dynamo"};
+  text.needs = "torch and lightning-thunder";
+  std::string executors;
+  if (const auto option = options.extract("executors")) {
+    executors = "executors=" + name_list(option.mapped());
+  }
+  const auto entry = options.extract("entry");
+  if (entry && entry.mapped() == "jit") {
+    text.expression = fmt::format("thunder.jit(program{}{}{})", executors.empty() ? "" : ", ",
+                                  executors, dynamic ? ", cache='symbolic values'" : "");
+  } else {
+    text.expression = torch_compile(
+        options, ", backend=thunder.dynamo.ThunderCompiler(" + executors + ")", dynamic);
+  }
+  return text;
+}
+
+}  // namespace
+
+CompiledText compiled_text(const SystemSpec& system, const Environment& environment) {
+  CompiledText text{"program", {}, "", "torch alone"};
+  std::map<std::string, std::string> options = system.options;
+  options.erase("fault");  // planted by tests: nothing that a script could show
+  if (system.name.starts_with("eager")) return text;
+  if (system.name == "thunder") return thunder(std::move(options), environment.dynamic);
+  if (system.name == "torchscript") {
+    text.expression = "traced(program)";
+    text.functions = kTraced;
+    return text;
+  }
+  std::string backend;
+  if (system.name == "aot_eager") {
+    const auto option = options.extract("decompositions");
+    const bool decomposes = option && option_literal(option.mapped()) == "True";
+    backend = decomposes ? ", backend='aot_eager_decomp_partition'" : ", backend='aot_eager'";
+  }
+  text.expression = torch_compile(options, backend, environment.dynamic);
+  return text;
+}
+
+}  // namespace ulpfuzz
