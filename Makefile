@@ -23,7 +23,7 @@ help:
 	@echo 'make setup    install what is missing: apt packages, .venv'
 	@echo 'make build    build/ulpfuzz and build/ulpfuzz-libtorch (PRESET=debug or asan for others)'
 	@echo 'make test     all tests'
-	@echo 'make test-slow  all end-to-end tests, campaigns and planted faults too'
+	@echo 'make test-slow  eager@cpp against eager@py on 2,000 cases, operator rows on 30 programs each'
 	@echo 'make fuzz     fuzz for two minutes; ARGS= goes to "ulpfuzz fuzz", a later --time wins'
 	@echo 'make bench    all benchmarks'
 	@echo 'make check    clang-format and clang-tidy'
@@ -45,7 +45,8 @@ test: build
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS) $(ARGS)
 
 test-slow: build
-	@ULPFUZZ_BUILD_DIR=$(BUILD) $(BUILD)/test_e2e $(ARGS)
+	@ULPFUZZ_BUILD_DIR=$(BUILD) ULPFUZZ_PARITY_CASES=2000 $(BUILD)/test_e2e --gtest_filter='EagerParity.*' $(ARGS)
+	@ULPFUZZ_BUILD_DIR=$(BUILD) ULPFUZZ_ROW_CASES=30 $(BUILD)/test_ops --gtest_filter='Rows.*' $(ARGS)
 
 fuzz: build
 	@$(BUILD)/ulpfuzz fuzz --time 120s $(ARGS)

@@ -15,6 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double kLong = 600;  // seconds
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -128,13 +130,16 @@ class Loop {
     return stop_ || seconds_left() <= 0 || (options_.cases && status_.cases >= *options_.cases);
   }
 
-  // The first batch is small, so that something is seen soon; later ones fill every worker's pack,
-  // and the last one is what there is time for.
+  std::int64_t jobs() const {
+    const int asked = options_.scheduler.jobs;
+    return std::max<std::int64_t>(1, asked > 0 ? asked : std::thread::hardware_concurrency());
+  }
+
+  // The first batch is small, so that something is seen soon, and so are all of a short campaign,
+  // whose findings are to be reduced before it ends; the last one is what there is time for.
   std::int64_t batch_size() const {
-    const std::int64_t jobs =
-        std::max(1, options_.scheduler.jobs == 0 ? 2 : options_.scheduler.jobs);
-    std::int64_t size =
-        (status_.cases == 0 ? 1 : 2) * jobs * std::max(1, options_.scheduler.pack / 2);
+    const bool small = status_.cases == 0 || options_.seconds.value_or(kLong) < kLong;
+    std::int64_t size = (small ? 1 : 2) * jobs() * std::max(1, options_.scheduler.pack / 2);
     if (options_.cases) size = std::min(size, *options_.cases - status_.cases);
     if (options_.seconds && seconds_a_case_ > 0) {
       size = std::min(size, static_cast<std::int64_t>(seconds_left() / seconds_a_case_));
@@ -221,8 +226,8 @@ class Loop {
     }
     tick("reducing " + to_string(wanted));
     InvestigateOptions how;
-    how.cpu_budget_seconds =
-        std::min(std::max(seconds_left() / 3, 2.0), options_.reduction_cpu_seconds);
+    const double share = 0.5 * std::max(seconds_left(), 0.0) * static_cast<double>(jobs());
+    how.cpu_budget_seconds = std::min(share, options_.reduction_cpu_seconds);
     how.stopped = [this] { return stop_ || seconds_left() <= 0; };
     how.progress = [&](const ReductionProgress& p) {
       tick("reducing " + to_string(wanted) + ": " + std::string(p.pass) + ", " +
