@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -10,10 +11,10 @@ from environment import Environment
 from execute import Pack, Program, packed
 from system import Counters, Options, System, only
 
-_optimised: list[Any] = []  # graphs that the last call could run
+_plans: list[Any] = []  # what the last call could run: optimised graphs, and executors of gradients
 
-# The executor watches the first run of a graph and optimises at the second; the gradient's graph
-# is first there in the second run of the forward one.
+# The executor watches the first run of a graph and optimises at the second. The gradient's graph
+# comes with the optimised one: its own second run is the third of all.
 _REHEARSALS = 3
 
 
@@ -37,31 +38,48 @@ def _make(programs: list[Program], environment: Environment, options: Options) -
             inputs_of_each[:] = [len(each) for each in inputs]
             made.append(torch.jit.trace(flat, tensors, check_trace=False))
         rest = iter(made[0](*tensors))
-        _optimised[:] = _graphs(made[0])
+        _plans[:] = _plans_of(made[0])
         return [tuple(next(rest) for _ in range(count)) for count in outputs_of_each]
 
     return call
 
 
-def _graphs(traced: Any) -> list[Any]:
-    """Optimised graphs. There is an executor for each state of autocast; asked is that of now."""
+def _plans_of(traced: Any) -> list[Any]:
+    """There is an executor for each state of autocast; asked is that of now."""
     try:
-        return [plan.graph for plan in traced.get_debug_state().execution_plans.values()]
-    except RuntimeError:  # it has none
+        return list(traced.get_debug_state().execution_plans.values())
+    except RuntimeError:  # it has not optimised yet
         return []
 
 
+def _gradients_of(plan: Any) -> list[Any]:
+    try:
+        states = plan.code.grad_executor_states()
+    except RuntimeError:  # they have not been optimised, or not run
+        return []
+    return [each.graph for state in states for each in state.execution_plans.values()]
+
+
 def _counters() -> Counters:
-    """`kernels`: groups of operators that the fuser made one of."""
+    """`graphs`, `gradient_graphs`: optimised ones; `kernels`: operators that the fuser made one of."""
+    graphs = [plan.graph for plan in _plans]
+    gradients = [graph for plan in _plans for graph in _gradients_of(plan)]
+    nodes = [node for graph in graphs + gradients for node in _nodes(graph)]
     return {
-        "graphs": len(_optimised),
-        "differentiable_graphs": _count("prim::DifferentiableGraph"),
-        "kernels": _count("prim::TensorExprGroup"),
+        "graphs": len(graphs),
+        "gradient_graphs": len(gradients),
+        "kernels": sum(node.kind() == "prim::TensorExprGroup" for node in nodes),
     }
 
 
-def _count(kind: str) -> int:
-    return sum(len(graph.findAllNodes(kind, recurse=True)) for graph in _optimised)
+def _nodes(graph: Any) -> Iterator[Any]:
+    """Of a graph or block and of all within."""
+    for node in graph.nodes():
+        yield node
+        for block in node.blocks():
+            yield from _nodes(block)
+        if node.kind() == "prim::DifferentiableGraph":
+            yield from _nodes(node.g("Subgraph"))
 
 
 TORCHSCRIPT = System(
@@ -69,7 +87,7 @@ TORCHSCRIPT = System(
     make=_make,
     warm_up=lambda folder, fully: None,
     quicken=lambda: None,
-    reset=_optimised.clear,
+    reset=_plans.clear,
     counters=_counters,
     observe=lambda enter, leave: None,
     versions=dict,

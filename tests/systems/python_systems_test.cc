@@ -125,6 +125,11 @@ INSTANTIATE_TEST_SUITE_P(Systems, Compilers,
                            return name;
                          });
 
+// Three rehearsals are enough for the graph of the gradient, which comes with the optimised one.
+TEST(TorchScript, OptimisesTheGradientToo) {
+  EXPECT_EQ(run_of(matrices(), "torchscript").counters.at("gradient_graphs"), 1);
+}
+
 // An executor of TorchScript's is made for each state of autocast; the proof is that of the right
 // one.
 TEST(TorchScript, ProvesItsCompileUnderAutocast) {
