@@ -154,8 +154,12 @@ struct FftKernel {
   template <class T>
   static T staged(T x, std::int64_t n, double size) {
     if constexpr (kIsRunning<T>) {
-      // What an infinity among the terms does to each result depends on the order of operations.
-      if (!std::isfinite(size)) x.e = internal::kInfinity;
+      // What an infinity among the terms does to each result depends on the order of operations,
+      // and every result is made of all terms.
+      if (!(size <= ErrorModel::current().max_finite)) {
+        x.e = internal::kInfinity;
+        if (std::isfinite(size)) x.marks |= kRange;
+      }
       if (n > 2 && internal::is_finite(x.v)) {
         const ErrorModel& model = ErrorModel::current();
         const double stages = std::ceil(std::log2(static_cast<double>(n)));

@@ -41,6 +41,11 @@ inline bool representable(const Quad& x, double unit) {
   return Quad(d) == x && (unit <= 0x1p-53 || representable(d, unit));
 }
 
+// kRange for a value that may overflow; none where only its error is so large that it says nothing.
+inline std::uint8_t range_mark(double size, double max_finite) {
+  return static_cast<std::uint8_t>(size > max_finite / 4 ? kRange : 0);
+}
+
 inline bool finite(double e) { return e < kInfinity; }  // of an error; false for NaN
 
 // The result of one rounded operation in the system: its own rounding, `ulps` units of it, added to
@@ -51,7 +56,7 @@ inline Running<B> rounded(const B& v, double e, std::uint8_t marks, double ulps 
   const ErrorModel& model = ErrorModel::current();
   const double size = std::fabs(base::narrow(v));
   if (!(size + e <= model.max_finite)) {
-    return {v, kInfinity, static_cast<std::uint8_t>(marks | (std::isnan(e) ? 0 : kRange))};
+    return {v, kInfinity, static_cast<std::uint8_t>(marks | range_mark(size, model.max_finite))};
   }
   if (size == 0 && e == 0 && v == 0) return {v, 0, marks};
   if (size < model.min_normal) {
@@ -79,6 +84,12 @@ inline Running<B> nonfinite(const B& v, const Running<B>& a, const Running<B>& b
 template <class B>
 inline Running<B> nonfinite(const B& v, const Running<B>& a) {
   return {v, std::max(0.0, undecided(a)), a.marks};
+}
+
+// An infinity of which the sign is that of a zero, which compiled code need not keep.
+template <class B>
+inline Running<B> pole(const B& v, std::uint8_t marks) {
+  return {v, kInfinity, static_cast<std::uint8_t>(marks | kNearTie)};
 }
 
 template <class B>
@@ -171,6 +182,7 @@ template <class B>
 inline Running<B> operator/(const Running<B>& a, const Running<B>& b) {
   const B v = a.v / b.v;
   const auto marks = static_cast<std::uint8_t>(a.marks | b.marks);
+  if (b.v == 0 && base::is_inf(v)) return internal::pole(v, marks);
   if (!internal::is_finite(v)) return internal::nonfinite(v, a, b);
   if (a.e == 0 && b.e == 0) return internal::rounded(v, 0, marks);
   if (base::is_inf(b.v) && b.e == 0 && internal::finite(a.e)) return {v, 0, marks};

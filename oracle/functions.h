@@ -188,6 +188,7 @@ Running<B> pow(const Running<B>& x, const Running<B>& y) {
   const B f = base::pow(x.v, y.v);
   if (y.v == 0 && y.e == 0) return {f, 0, y.marks};  // 1, whatever x is
   const auto marks = static_cast<std::uint8_t>(x.marks | y.marks);
+  if (x.v == 0 && base::is_inf(f)) return internal::pole(f, marks);
   if (!internal::is_finite(f)) {
     // NaN^0 and 1^NaN are 1.
     bool decided = (y.e == 0 || internal::size_of(y) > y.e) &&

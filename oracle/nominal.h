@@ -15,7 +15,7 @@ void include_rounding(Running<B>& x, const FloatFormat& format) {
   const double size = std::fabs(base::narrow(x.v));
   if (size + x.e > format.max_finite) {
     x.e = internal::kInfinity;
-    x.marks |= kRange;
+    x.marks |= internal::range_mark(size, format.max_finite);
     return;
   }
   const bool normal = size >= std::ldexp(1.0, format.min_exponent);

@@ -26,7 +26,7 @@ using Quad = boost::multiprecision::cpp_bin_float_quad;
 enum Mark : std::uint8_t {
   kNearTie = 1,    // a discontinuity upstream is within error of its edge: another branch is legal
   kUndefined = 2,  // ATen leaves it undefined (out-of-range cast, shift by the width, ...)
-  kRange = 4,      // an intermediate may overflow or underflow in the system's nominal dtype
+  kRange = 4,      // an intermediate may overflow in the system's nominal dtype
 };
 
 // How errors are added up.

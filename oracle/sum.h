@@ -74,7 +74,8 @@ class Sum<Running<B>> {
     if (!internal::finite(errors_)) return {sum_, internal::kInfinity, marks_};
     // A partial sum may overflow in another order.
     if (bound_ && !(sizes_ + errors_ <= model.max_finite)) {
-      return {sum_, internal::kInfinity, static_cast<std::uint8_t>(marks_ | kRange)};
+      return {sum_, internal::kInfinity,
+              static_cast<std::uint8_t>(marks_ | internal::range_mark(sizes_, model.max_finite))};
     }
     if (exact_ && sizes_ * kGrid * model.unit <= 1) return {sum_, 0, marks_};
     const double n = static_cast<double>(count_ - 1 + products_);

@@ -139,7 +139,6 @@ TEST(Running, ErrorIsOfTheRightSize) {
   EXPECT_GT(ratios.size(), 4000U);
 }
 
-// Proves: an infinite error never turns into NaN or back into a finite one, in any operation.
 // The slope of a function counts by its size: where cos is negative an operand's error is not taken
 // off the error of sin.
 TEST(Running, ErrorOfSinWhereItFalls) {
@@ -148,6 +147,19 @@ TEST(Running, ErrorOfSinWhereItFalls) {
   EXPECT_GE(cos(R{4.5, 1e-4, 0}).e, 0.97e-4);
 }
 
+// The sign of a zero is free in compiled code, and so is that of an infinity which comes of one.
+TEST(Running, ASignOfInfinityThatHangsOnAZeroIsNotDecided) {
+  for (const R& r : {R{1, 0, 0} / R{0, 0, 0}, pow(R{-0.0, 0, 0}, R{-3, 0, 0}), rsqrt(R{0, 0, 0})}) {
+    EXPECT_TRUE(std::isinf(r.v));
+    EXPECT_EQ(r.e, kInf);
+    EXPECT_EQ(r.marks, kNearTie);
+  }
+  const R decided = R{kInf, 0, 0} / R{2, 0, 0};
+  EXPECT_EQ(decided.e, 0);
+  EXPECT_EQ(decided.marks, 0);
+}
+
+// Proves: an infinite error never turns into NaN or back into a finite one, in any operation.
 TEST(Running, InfiniteErrorStays) {
   const Float32Model model(2);
   const R anything{1.5, kInf, 0};
@@ -175,7 +187,6 @@ TEST(Running, DecidedInfinities) {
   EXPECT_EQ((inf * near_zero).e, kInf);  // may be 0 * inf, or have the other sign
   EXPECT_TRUE(std::isnan((inf - inf).v));
   EXPECT_EQ((inf - inf).e, 0);
-  EXPECT_EQ((rough / widen<R>(0)).e, 0);
   EXPECT_EQ((rough / inf).e, 0);
   EXPECT_EQ(exp(inf).e, 0);
   EXPECT_EQ(log(widen<R>(0)).e, 0);
