@@ -154,11 +154,13 @@ struct FftKernel {
   template <class T>
   static T staged(T x, std::int64_t n, double size) {
     if constexpr (kIsRunning<T>) {
-      // What an infinity among the terms does to each result depends on the order of operations,
-      // and every result is made of all terms.
-      if (!(size <= ErrorModel::current().max_finite)) {
+      // What an infinity among the terms does to each result depends on the order of operations.
+      // Every result is made of all terms; a real transform by a complex one of half the length
+      // holds sums of two before it halves them.
+      const std::uint8_t range = internal::range_mark(size, ErrorModel::current().max_finite);
+      if (range != 0 || !std::isfinite(size)) {
         x.e = internal::kInfinity;
-        if (std::isfinite(size)) x.marks |= kRange;
+        if (std::isfinite(size)) x.marks |= range;
       }
       if (n > 2 && internal::is_finite(x.v)) {
         const ErrorModel& model = ErrorModel::current();
