@@ -6,11 +6,12 @@
 namespace ulpfuzz {
 namespace {
 
-// Strides mean nothing where there is at most one element to step over: torch's own notion of
-// contiguity leaves them out, and so do compilers.
-bool same_strides(const TensorLayout& a, const TensorLayout& b) {
+// Strides are stepped over only where there is more than one element. Those of dimensions of size 1
+// are a sort of their own: few programs look at them, though some do (pytorch#197815).
+bool same_strides(const TensorLayout& a, const TensorLayout& b, bool size_one_too) {
   for (std::size_t d = 0; d < a.shape.size(); ++d) {
-    if (a.shape[d] > 1 && a.strides[d] != b.strides[d]) return false;
+    const bool counts = size_one_too || a.shape[d] > 1;
+    if (counts && a.strides[d] != b.strides[d]) return false;
   }
   return true;
 }
@@ -33,10 +34,11 @@ std::string difference(const TensorResult& result, const TensorResult& eager) {
                        fmt::join(want.shape, ", "));
   }
   if (result.role == TensorResult::Role::kGradient || element_count(got.shape) == 0) return "";
-  if (!same_strides(got, want)) {
-    return fmt::format("strides ({}) where eager's are ({})", fmt::join(got.strides, ", "),
-                       fmt::join(want.strides, ", "));
-  }
+  const std::string strides =
+      fmt::format("strides ({}) where eager's are ({})", fmt::join(got.strides, ", "),
+                  fmt::join(want.strides, ", "));
+  if (!same_strides(got, want, false)) return strides;
+  if (!same_strides(got, want, true)) return strides + ", in dimensions of size 1";
   if (result.alias_of != eager.alias_of) {
     return fmt::format("shares storage with '{}' where eager's shares with '{}'", result.alias_of,
                        eager.alias_of);

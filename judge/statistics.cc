@@ -8,9 +8,6 @@
 namespace ulpfuzz {
 namespace {
 
-// In ulps: an error of up to a half is the rounding of the result.
-constexpr double kRounding = 0.51;
-
 bool counts(const ExactTensor& exact, std::size_t i) {
   // Legal executions are evaluated in double, and do not overflow where a system may.
   if ((marks_of(exact, i) & kRange) != 0) return false;
@@ -46,9 +43,10 @@ Spread spread(const std::vector<std::vector<double>>& legal, const ExactTensor& 
     if (!counts(exact, i)) continue;
     const double ulp =
         std::max(2 * format.unit_roundoff * std::abs(exact.values[i]), format.min_subnormal);
-    result.errs[i] = std::ranges::any_of(legal, [&](const std::vector<double>& run) {
-      return i < run.size() && error_of(run[i], exact, i) > kRounding * ulp;
-    });
+    result.errs[i] =
+        exact.values[i] != 0 || std::ranges::any_of(legal, [&](const std::vector<double>& run) {
+          return i < run.size() && error_of(run[i], exact, i) > 0;
+        });
     if (!result.errs[i]) continue;
     rounding += ulp * ulp / 12;
     ++n;
