@@ -51,19 +51,31 @@ double bell(std::uint64_t key, std::uint64_t index) {
   return static_cast<double>(sum) * 0x1.3988e1409212ep-16;  // sqrt(12 / 8) / 2^16
 }
 
-// value rounded to nearest even; the common case by integer arithmetic on double's bits.
-double round_half(double value, const FloatFormat& format, DType dtype) {
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  const int drop = 53 - format.precision;
-  const std::uint64_t lowest = bits >> drop & 1;
-  const std::uint64_t rounded =
-      (bits + ((std::uint64_t{1} << (drop - 1)) - 1 + lowest)) >> drop << drop;
-  const double result = std::bit_cast<double>(rounded);
-  const double size = std::fabs(result);
-  const bool ordinary =
-      size <= format.max_finite && std::fabs(value) >= std::ldexp(1.0, format.min_exponent);
-  return ordinary ? result : round_to(dtype, value);
-}
+// Rounds to the nearest number of a half type, ties to even; the common case by integer arithmetic
+// on double's bits.
+class HalfRounding {
+ public:
+  explicit HalfRounding(DType dtype)
+      : dtype_(dtype),
+        drop_(53 - float_format(dtype).precision),
+        largest_(float_format(dtype).max_finite),
+        smallest_(std::ldexp(1.0, float_format(dtype).min_exponent)) {}
+
+  double operator()(double value) const {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    const std::uint64_t lowest = bits >> drop_ & 1;
+    const std::uint64_t rounded =
+        (bits + ((std::uint64_t{1} << (drop_ - 1)) - 1 + lowest)) >> drop_ << drop_;
+    const double result = std::bit_cast<double>(rounded);
+    const bool ordinary = std::fabs(result) <= largest_ && std::fabs(value) >= smallest_;
+    return ordinary ? result : round_to(dtype_, value);
+  }
+
+ private:
+  DType dtype_;
+  int drop_;
+  double largest_, smallest_;  // of normal numbers
+};
 
 // Records the error that each step adds on its own, element by element in row-major order.
 class LocalErrors : public Policy<Running<double>> {
@@ -124,8 +136,8 @@ class LegalExecution : public Policy<double> {
     }
     if (nominal == DType::kFloat64) return;
     if (is_half(nominal) && step.op->row->numerics.extern_kernel) {
-      const FloatFormat& format = float_format(nominal);
-      for (std::size_t i = 0; i < n; ++i) values[i] = round_half(values[i], format, nominal);
+      const HalfRounding round(nominal);
+      for (std::size_t i = 0; i < n; ++i) values[i] = round(values[i]);
     } else if (!is_product(step) || !chance(freedom_.contract)) {
       for (std::size_t i = 0; i < n; ++i)
         values[i] = static_cast<double>(static_cast<float>(values[i]));
@@ -137,10 +149,10 @@ class LegalExecution : public Policy<double> {
     Tensor<double>& copy = rounded_[static_cast<std::size_t>(slot)];
     if (copy.defined()) return copy;
     copy = value.contiguous();
-    const DType dtype = value.dtype();
-    const FloatFormat& format = float_format(dtype);
+    const HalfRounding round(value.dtype());
     double* values = copy.reals();
-    for (std::int64_t i = 0; i < copy.size(); ++i) values[i] = round_half(values[i], format, dtype);
+    const std::int64_t n = copy.size();
+    for (std::int64_t i = 0; i < n; ++i) values[i] = round(values[i]);
     return copy;
   }
 
@@ -157,18 +169,12 @@ class LegalExecution : public Policy<double> {
 };
 
 std::vector<double> elements(const Tensor<double>& value) {
-  std::vector<double> all;
-  const bool single = real_part(value.dtype()) == DType::kFloat32;
-  const auto stored = [&](double x) {
-    return single ? static_cast<double>(static_cast<float>(x)) : x;
-  };
-  for (const std::int64_t at : positions(value.shape(), value.strides(), value.offset())) {
-    if (is_complex(value.dtype())) {
-      all.push_back(stored(value.real(2 * at)));
-      all.push_back(stored(value.real(2 * at + 1)));
-    } else {
-      all.push_back(stored(value.real(at)));
-    }
+  const Tensor<double> plain = value.is_contiguous() ? value : value.contiguous();
+  const std::int64_t width = is_complex(value.dtype()) ? 2 : 1;
+  const double* first = plain.reals() + plain.offset() * width;
+  std::vector<double> all(first, first + plain.size() * width);
+  if (real_part(value.dtype()) == DType::kFloat32) {
+    for (double& x : all) x = static_cast<double>(static_cast<float>(x));
   }
   return all;
 }

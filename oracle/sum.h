@@ -66,6 +66,18 @@ class Sum<Running<B>> {
   // The system does not just add up: Welford's means, for one, have partial results of their own.
   void assume_rounded() { exact_ = false; }
 
+  // The state after `count` finite products, from sums that were made elsewhere
+  // (oracle/product.cc): of the products, of what include() adds up for each, and whether all of
+  // them are on the grid.
+  static Sum of_products(const B& sum, double sizes, double errors, std::int64_t count,
+                         std::uint8_t marks, bool exact) {
+    Sum all;
+    all.sum_ = sum, all.sizes_ = sizes, all.errors_ = errors, all.count_ = count;
+    all.products_ = count > 0 ? 1 : 0, all.marks_ = marks, all.exact_ = exact;
+    return all;
+  }
+  static constexpr int kGridBits = 10;
+
   Running<B> total() const {
     const ErrorModel& model = ErrorModel::current();
     if (!internal::is_finite(sum_)) {
@@ -89,7 +101,7 @@ class Sum<Running<B>> {
   }
 
  private:
-  static constexpr double kGrid = 1024;
+  static constexpr double kGrid = 1 << kGridBits;
   static bool on_grid(const B& x) {
     const double near = base::narrow(x), scaled = near * kGrid;
     return std::fabs(scaled) < 0x1p53 && B(near) == x &&

@@ -1,5 +1,7 @@
 #include "oracle/tensor.h"
 
+#include <algorithm>
+
 #include "oracle/odometer.h"
 
 namespace ulpfuzz {
@@ -43,6 +45,11 @@ void Tensor<T>::assign(const Tensor& from) const {
   for (Rows<2> rows(type_.shape, {offset_, from.offset_}, {strides_, from.strides_}); !rows.done();
        rows.next()) {
     std::int64_t to = rows.at(0), at = rows.at(1);
+    if (rows.step(0) == 1 && rows.step(1) == 1 && !integral()) {
+      const std::int64_t width = is_complex(type_.dtype) ? 2 : 1;
+      std::copy_n(from.reals() + at * width, rows.length() * width, reals() + to * width);
+      continue;
+    }
     for (std::int64_t i = 0; i < rows.length(); ++i, to += rows.step(0), at += rows.step(1)) {
       if (integral()) {
         integer(to) = from.integer(at);

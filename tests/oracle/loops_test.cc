@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
+
+#include "oracle/product.h"
+#include "oracle/sum.h"
 
 namespace ulpfuzz {
 namespace {
@@ -96,6 +100,64 @@ TEST(Loops, BatchedMatmul) {
     }
     EXPECT_EQ(out.real(ravel(index, out.shape())), expected);
   }
+}
+
+// Proves: a product of matrices carries the value, error and marks of the sum of its products, in
+// both modes, for blocks and for what is left over beside them.
+TEST(Loops, MatrixProductIsTheSumOfProducts) {
+  const std::int64_t m = 7, n = 19, k = 33;
+  std::vector<Running<double>> a(static_cast<std::size_t>(m * k)),
+      b(static_cast<std::size_t>(k * n));
+  for (const bool exact : {true, false}) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      a[i] = {std::sin(static_cast<double>(i)), exact ? 0 : 1e-3 * static_cast<double>(i % 5),
+              static_cast<std::uint8_t>(i == 40 ? kNearTie : 0)};
+    }
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      b[i] = {std::cos(static_cast<double>(i)), exact ? 0 : 2e-3 * static_cast<double>(i % 3), 0};
+    }
+    for (const ErrorMode mode : {ErrorMode::kBound, ErrorMode::kRms}) {
+      ErrorModel& model = ErrorModel::current();
+      const ErrorModel before = model;
+      model.unit = 0x1p-24, model.mode = mode;
+      std::vector<Running<double>> out(static_cast<std::size_t>(m * n));
+      matrix_product(out.data(), a.data(), b.data(), m, n, k);
+      for (std::int64_t i = 0; i < m; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          Sum<Running<double>> sum;
+          for (std::int64_t l = 0; l < k; ++l) {
+            sum.add_product(a[static_cast<std::size_t>(i * k + l)],
+                            b[static_cast<std::size_t>(l * n + j)]);
+          }
+          const Running<double> expected = sum.total(),
+                                got = out[static_cast<std::size_t>(i * n + j)];
+          EXPECT_EQ(got.v, expected.v);
+          EXPECT_NEAR(got.e, expected.e, 1e-12 * expected.e);
+          EXPECT_EQ(got.marks, expected.marks);
+        }
+      }
+      model = before;
+    }
+  }
+}
+
+// Proves: small integers and eighths have exact products, infinities the marks of their own rules.
+TEST(Loops, MatrixProductKnowsExactSums) {
+  ErrorModel& model = ErrorModel::current();
+  const ErrorModel before = model;
+  model.unit = 0x1p-24;
+  const std::vector<Running<double>> a{{3}, {-0.125}}, b{{0.5}, {8}};
+  Running<double> out;
+  matrix_product(&out, a.data(), b.data(), 1, 1, 2);
+  EXPECT_EQ(out.v, 0.5);
+  EXPECT_EQ(out.e, 0);
+  const std::vector<Running<double>> tenth{{0.1}, {-0.125}};
+  matrix_product(&out, tenth.data(), b.data(), 1, 1, 2);
+  EXPECT_GT(out.e, 0);
+  const std::vector<Running<double>> infinite{{INFINITY}, {1}};
+  matrix_product(&out, infinite.data(), b.data(), 1, 1, 2);
+  EXPECT_EQ(out.v, INFINITY);
+  model = before;
 }
 
 }  // namespace
