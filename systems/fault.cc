@@ -24,6 +24,7 @@ class Planter {
   bool interleave_kv();
   bool skip_k_rope();
   bool drop_rms_eps();
+  bool drop_rms_upcast();
   bool relu_plus_one();
   bool gelu_for_silu();
 
@@ -144,6 +145,19 @@ bool Planter::drop_rms_eps() {
   return any;
 }
 
+// The cast to float32 whose square's mean goes to rsqrt.
+bool Planter::drop_rms_upcast() {
+  bool any = false;
+  for (Node& node : program_.nodes) {
+    if (node.op != "aten.to.dtype" || !feeds(node, "aten.pow.Tensor_Scalar")) continue;
+    const DType own = types_.of(std::get<Ref>(*node.find("self"))).dtype;
+    if (types_.of({node.name, 0}).dtype != DType::kFloat32 || own == DType::kFloat32) continue;
+    set(node, "dtype", own);
+    any = true;
+  }
+  return any;
+}
+
 bool Planter::relu_plus_one() {
   bool any = false;
   for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
@@ -171,6 +185,7 @@ bool plant_scale(Planter& p, double factor) { return p.attention_scale(factor); 
 bool plant_interleave(Planter& p, double /*unused*/) { return p.interleave_kv(); }
 bool plant_no_rope(Planter& p, double /*unused*/) { return p.skip_k_rope(); }
 bool plant_no_eps(Planter& p, double /*unused*/) { return p.drop_rms_eps(); }
+bool plant_no_upcast(Planter& p, double /*unused*/) { return p.drop_rms_upcast(); }
 bool plant_relu(Planter& p, double /*unused*/) { return p.relu_plus_one(); }
 bool plant_gelu(Planter& p, double /*unused*/) { return p.gelu_for_silu(); }
 
@@ -190,6 +205,9 @@ constexpr std::array kEntries{
           &plant_no_rope},
     Entry{
         {"rms-no-eps", true, "RMS norms add nothing before the square root"}, false, &plant_no_eps},
+    Entry{{"rms-no-upcast", true, "RMS norms compute in the dtype of their input"},
+          false,
+          &plant_no_upcast},
     Entry{{"kv-interleave", true, "query heads take key heads in turns, not in groups"},
           false,
           &plant_interleave},
@@ -205,6 +223,10 @@ constexpr std::array kEntries{
     Entry{{"wrong-out-stride", false, "the first output of two dimensions lies transposed"},
           false,
           nullptr},
+    Entry{
+        {"sdpa-fake-stride", false, "compilers expect contiguous gradients of attention (Python)"},
+        false,
+        nullptr},
     Entry{{"nondeterministic", false, "an ulp more on some elements, others each time (Python)"},
           false,
           nullptr},

@@ -103,6 +103,7 @@ class Job:
         self._environment = Environment.of(request["environment"])
         self._options = dict(request["options"])
         self._fault = self._options.pop("fault", "")
+        faults.before_compile(self._fault)
         self._stages = Stages(channel, request["id"])
         self._elements = Elements()
         self._phase = "forward"

@@ -92,6 +92,26 @@ TEST(Faults, NormsWithoutEps) {
   EXPECT_GE(changed, 3);  // two a layer and the last one
 }
 
+// Proves: the casts of a half-typed model's norms are gone; a float32 model has none to lose.
+TEST(Faults, NormsWithoutUpcast) {
+  Case half = qwen2();
+  ModelConfig model = *half.model;
+  half = Case();
+  half.model = model;
+  half.model->fields["dtype"] = std::string("bfloat16");
+  const Case before = bind_symbols(lower(half));
+  const Case after = planted(before, "rms-no-upcast");
+  int changed = 0;
+  for (std::size_t i = 0; i < before.program.nodes.size(); ++i) {
+    if (before.program.nodes[i] == after.program.nodes[i]) continue;
+    ++changed;
+    EXPECT_EQ(std::get<DType>(*after.program.nodes[i].find("dtype")), DType::kBFloat16);
+  }
+  EXPECT_GE(changed, 3);  // two a layer and the last one
+  half.model->fields["dtype"] = std::string("float32");
+  planted(bind_symbols(lower(half)), "rms-no-upcast", false);
+}
+
 TEST(Faults, KeyHeadsInTurns) {
   const Case c = planted(qwen2(), "kv-interleave");
   int repeats = 0;

@@ -169,5 +169,32 @@ TEST(Thunder, TakesAListOfExecutors) {
   EXPECT_EQ(wrong.stage, Stage::kBuild);
 }
 
+// Attention of two heads on four positions, with gradients; heads lie b s h d in memory.
+Case attention() {
+  CaseBuilder b;
+  std::vector<double> values;
+  for (int i = 0; i < 16; ++i) values.push_back(0.125 * (i % 5) - 0.25);
+  const Shape shape{1, 2, 4, 2};
+  const Ref q = b.input("q", DType::kFloat32, shape, values);
+  const Ref k = b.input("k", DType::kFloat32, shape, values);
+  const Ref v = b.input("v", DType::kFloat32, shape, values);
+  const Ref y = b.node("y", "scaled_dot_product_attention.default",
+                       {{"query", q}, {"key", k}, {"value", v}});
+  return b.output(y, values).wrt({"q", "k", "v"}).take();
+}
+
+// Proves: where a fake kernel claims another layout than the real one gives, Inductor's assertion
+// fails in the backward pass, and its message says so; without the planted claim it does not.
+TEST(Inductor, AFalseFakeKernelOfAttentionFailsTheStrideAssertion) {
+  const auto clean = run_of(attention(), "inductor");
+  EXPECT_TRUE(clean.completed()) << clean.exception_message;
+  const auto claimed = run_of(attention(), "inductor[fault=sdpa-fake-stride]");
+  EXPECT_EQ(claimed.status, Status::kRaised);
+  EXPECT_EQ(claimed.stage, Stage::kBackward);
+  EXPECT_NE(claimed.exception_message.find("expected size 2==2, stride 2==8 at dim=1"),
+            std::string::npos)
+      << claimed.exception_message;
+}
+
 }  // namespace
 }  // namespace ulpfuzz
