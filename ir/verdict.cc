@@ -89,9 +89,11 @@ Json fact_json(const Fact& fact) {
 Json measure_json(const TensorMeasure& m) {
   return {{"tensor", m.tensor},
           {"rung", m.rung},
+          {"input_set", std::to_string(m.input_set)},
           {"max_error", report_number(m.max_error)},
           {"rms_error", report_number(m.rms_error)},
           {"eager_rms_error", report_number(m.eager_rms_error)},
+          {"rounding", report_number(m.rounding)},
           {"rms_ratio", report_number(m.rms_ratio)},
           {"bound_ratio", report_number(m.bound_ratio)},
           {"worst_index", m.worst_index},

@@ -53,9 +53,12 @@ struct Fact {
 struct TensorMeasure {
   std::string tensor;
   std::string rung;
-  double max_error = 0;  // largest |y - exact|
+  std::uint64_t input_set = 0;
+  bool has_error = false;  // of a floating or complex tensor: the three errors below mean something
+  double max_error = 0;    // largest |y - exact|
   double rms_error = 0;
   double eager_rms_error = 0;  // eager's own, same inputs
+  double rounding = 0;         // RMS error of the exact values rounded to the tensor's dtype
   double rms_ratio = 0;        // to the legal executions' mean RMS error
   double bound_ratio = 0;      // largest |y - exact| / bound
   std::int64_t worst_index = 0;

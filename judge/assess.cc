@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "judge/model.h"
+#include "judge/parallel.h"
 #include "oracle/scalar.h"
 
 namespace ulpfuzz {
@@ -53,6 +55,7 @@ class TensorAssessment {
     } else if (!is_eager_ && differs && check.comparable) {
       reordered(truth, "differs from eager, inside the bound");
     }
+    check.measure.input_set = salt;
     out_.measures.push_back(check.measure);
   }
 
@@ -134,19 +137,45 @@ class TensorAssessment {
   Reference& reference_;
 };
 
-}  // namespace
-
-const Exact& Reference::exact(std::uint64_t salt) {
-  auto [it, fresh] = exact_.try_emplace(salt);
-  if (fresh) it->second = oracle_.exact(case_, salt);
-  return it->second;
+// What several input sets show alike, said once: by the one that shows it most.
+std::vector<Fact> said_once(const std::vector<Fact>& facts, int sets) {
+  if (sets < 2) return facts;
+  std::vector<Fact> merged;
+  std::vector<int> times;
+  for (const Fact& fact : facts) {
+    const auto same = [&](const Fact& other) {
+      return other.kind == fact.kind && other.tensor == fact.tensor && other.rung == fact.rung &&
+             other.strength == fact.strength && !fact.tensor.empty();
+    };
+    const auto found = std::ranges::find_if(merged, same);
+    if (found == merged.end()) {
+      merged.push_back(fact);
+      times.push_back(1);
+      continue;
+    }
+    ++times[static_cast<std::size_t>(found - merged.begin())];
+    if (std::abs(fact.statistic) > std::abs(found->statistic)) *found = fact;
+  }
+  for (std::size_t i = 0; i < merged.size(); ++i) {
+    if (merged[i].tensor.empty()) continue;
+    merged[i].detail += fmt::format("; so on {} of {} input sets", times[i], sets);
+  }
+  return merged;
 }
 
-const std::vector<Spread>& Reference::spreads(std::uint64_t salt, const FreedomSet& freedom) {
-  auto [it, fresh] = spreads_.try_emplace({salt, freedom.name});
+}  // namespace
+
+const Exact& Reference::exact(Values& values, std::uint64_t salt) const {
+  if (!values.exact) values.exact = oracle_.exact(case_, salt);
+  return *values.exact;
+}
+
+const std::vector<Spread>& Reference::spreads(Values& values, std::uint64_t salt,
+                                              const FreedomSet& freedom) const {
+  auto [it, fresh] = values.spreads.try_emplace(freedom.name);
   if (!fresh) return it->second;
-  const Exact& truth = exact(salt);
-  const LegalRuns legal = oracle_.legal(case_, salt, freedom, model::kLegalRuns, salt);
+  const Exact& truth = exact(values, salt);
+  const LegalRuns legal = oracle_.legal(case_, salt, freedom, legal_runs_, salt);
   for (std::size_t i = 0; i < truth.tensors.size(); ++i) {
     const bool has = i < legal.values.size() && !legal.values[i].empty() &&
                      is_floating(truth.tensors[i].type.dtype);
@@ -155,9 +184,27 @@ const std::vector<Spread>& Reference::spreads(std::uint64_t salt, const FreedomS
   return it->second;
 }
 
+const Exact& Reference::exact(std::uint64_t salt) { return exact(values_[salt], salt); }
+
+const std::vector<Spread>& Reference::spreads(std::uint64_t salt, const FreedomSet& freedom) {
+  return spreads(values_[salt], salt, freedom);
+}
+
+void Reference::prepare(const std::vector<std::uint64_t>& salts, const FreedomSet& freedom) {
+  std::vector<std::pair<std::uint64_t, Values*>> missing;
+  for (const std::uint64_t salt : std::set(salts.begin(), salts.end())) {
+    Values& values = values_[salt];
+    if (!values.spreads.contains(freedom.name)) missing.emplace_back(salt, &values);
+  }
+  if (missing.size() < 2) return;
+  for_each_on_all_cores(missing, [&](const auto& entry) {
+    if (!exact(*entry.second, entry.first).quad) spreads(*entry.second, entry.first, freedom);
+  });
+}
+
 Assessment assess(const Run& run, const Run& eager, bool is_eager,
                   const std::vector<std::uint64_t>& input_sets, const FreedomSet& freedom,
-                  const std::string& rung, Reference& reference) {
+                  const std::string& rung, Reference& reference, bool values) {
   Assessment out;
   const bool has_results =
       is_eager ? eager_event_facts(run, rung, out.facts) : event_facts(run, eager, rung, out.facts);
@@ -165,6 +212,7 @@ Assessment assess(const Run& run, const Run& eager, bool is_eager,
   determinism_facts(run, rung, out.facts);
   if (!is_eager) kernel_facts(run, eager, reference.test(), rung, out.facts);
   TensorAssessment tensors(out, is_eager, freedom, rung, reference);
+  if (values) reference.prepare(input_sets, freedom);
   std::set<std::uint64_t> open(input_sets.begin(), input_sets.end());
   int sets = 0;
   for (std::size_t x = 0; x < run.executions.size(); ++x) {
@@ -173,6 +221,7 @@ Assessment assess(const Run& run, const Run& eager, bool is_eager,
     ++sets;
     const Execution& beside = eager.executions[x];
     if (!is_eager) metadata_facts(execution, beside, rung, out.facts);
+    if (!values) continue;
     const Exact& exact = reference.exact(execution.input_set);
     for (std::size_t i = 0; i < exact.tensors.size(); ++i) {
       const TensorResult* result = execution.find(exact.tensors[i].name);
@@ -180,6 +229,7 @@ Assessment assess(const Run& run, const Run& eager, bool is_eager,
       tensors.assess(*result, beside.find(exact.tensors[i].name), exact, i, execution.input_set);
     }
   }
+  out.facts = said_once(out.facts, sets);
   for (auto* means : {&out.excess, &out.ratio}) {
     for (auto& [tensor, value] : *means) value /= std::max(sets, 1);
   }

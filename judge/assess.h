@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,23 +24,36 @@ struct Assessment {
 // Exact values and legal executions of one case, computed once for all systems and input sets.
 class Reference {
  public:
-  Reference(const Case& c, const OpTable& table) : case_(c), oracle_(table) {}
+  // `legal_runs`: executions drawn for each input set and freedom set.
+  Reference(const Case& c, const OpTable& table, int legal_runs)
+      : case_(c), oracle_(table), legal_runs_(legal_runs) {}
   const Case& test() const { return case_; }
+  // Evaluates input sets ahead of their use, on all cores.
+  void prepare(const std::vector<std::uint64_t>& salts, const FreedomSet& freedom);
   const Exact& exact(std::uint64_t salt);
   // Spread of each tensor of exact(salt) under a freedom set.
   const std::vector<Spread>& spreads(std::uint64_t salt, const FreedomSet& freedom);
 
  private:
+  struct Values {
+    std::optional<Exact> exact;
+    std::map<std::string, std::vector<Spread>> spreads;  // by name of the freedom set
+  };
+  const Exact& exact(Values& values, std::uint64_t salt) const;
+  const std::vector<Spread>& spreads(Values& values, std::uint64_t salt,
+                                     const FreedomSet& freedom) const;
+
   const Case& case_;
   Oracle oracle_;
-  std::map<std::uint64_t, Exact> exact_;
-  std::map<std::pair<std::uint64_t, std::string>, std::vector<Spread>> spreads_;
+  int legal_runs_;
+  std::map<std::uint64_t, Values> values_;  // by salt
 };
 
 // `run` beside `eager` on one rung, as far as `input_sets` go: other sets of the runs are not
-// looked at. Pass the same run twice to assess eager itself.
+// looked at. Pass the same run twice to assess eager itself. Without `values` nothing is held
+// against exact values.
 Assessment assess(const Run& run, const Run& eager, bool is_eager,
                   const std::vector<std::uint64_t>& input_sets, const FreedomSet& freedom,
-                  const std::string& rung, Reference& reference);
+                  const std::string& rung, Reference& reference, bool values);
 
 }  // namespace ulpfuzz

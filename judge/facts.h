@@ -52,6 +52,10 @@ ElementCheck check_elements(const TensorResult& result, const TensorResult* eage
 double rms_error(const std::vector<double>& values, const ExactTensor& exact,
                  const std::vector<bool>& only = {});
 
+// RMS error of rounding the exact values to their dtype, over the same elements, as if the errors
+// were uniform within half an ulp.
+double rounding_error(const ExactTensor& exact, const std::vector<bool>& only = {});
+
 // A tensor's RMS error against those of legal executions, but for elements that are exactly 0 in
 // all of them, of which the model knows nothing: x - mean(x) of one element is 0 for an execution
 // that subtracts, while x * rstd - mean * rstd, as legal, leaves a residue.

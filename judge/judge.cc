@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -32,10 +33,44 @@ bool attends(const Case& c) {
 
 // One rung of the ladder: a case, its label, the exact values.
 struct Rung {
+  Rung(Case c, const OpTable& table, int legal_runs)
+      : test(std::move(c)),
+        label(name(narrowest_floating(test))),
+        reference(test, table, legal_runs) {}
   Case test;
   std::string label;
-  std::unique_ptr<Reference> reference;
+  Reference reference;
 };
+
+// Where many input sets are looked at, each needs fewer legal executions.
+int legal_runs(int seeds) {
+  return std::clamp(4 * model::kLegalRuns / std::max(1, seeds), 4, model::kLegalRuns);
+}
+
+}  // namespace
+
+// The rungs of a case, with all that was ever evaluated on them: it does not depend on evidence.
+class Judge::Ladder {
+ public:
+  Ladder(const Case& c, const OpTable& table, int legal_runs)
+      : table_(table), legal_runs_(legal_runs), base_(c, table, legal_runs) {}
+  Rung& base() { return base_; }
+  Rung& float32() {
+    if (!float32_) {
+      float32_ =
+          std::make_unique<Rung>(at_rung(base_.test, DType::kFloat32, table_), table_, legal_runs_);
+    }
+    return *float32_;
+  }
+
+ private:
+  const OpTable& table_;
+  int legal_runs_;
+  Rung base_;
+  std::unique_ptr<Rung> float32_;
+};
+
+namespace {
 
 // The runs that exist, by the hash of what was asked.
 class Runs {
@@ -56,9 +91,9 @@ class Runs {
 // walk goes on as far as it can.
 class Walk {
  public:
-  Walk(const Case& c, const JudgeOptions& options, const OpTable& table,
+  Walk(Rung& base, std::function<Rung&()> float32, const JudgeOptions& options,
        const std::vector<Evidence>& evidence)
-      : options_(options), table_(table), runs_(evidence), base_(make_rung(c)) {}
+      : options_(options), runs_(evidence), base_(base), float32_(std::move(float32)) {}
 
   Judge::Step step() {
     Judge::Step result;
@@ -74,16 +109,6 @@ class Walk {
   }
 
  private:
-  static Rung make_rung(const Case& c) {
-    Rung rung{c, std::string(name(narrowest_floating(c))), nullptr};
-    return rung;
-  }
-
-  Reference& reference(Rung& rung) {
-    if (!rung.reference) rung.reference = std::make_unique<Reference>(rung.test, table_);
-    return *rung.reference;
-  }
-
   // Input sets of the first look, and those that confirm what it suspects.
   std::vector<std::uint64_t> first_sets() const { return sets(0, std::max(1, options_.seeds)); }
   std::vector<std::uint64_t> fresh_sets() const {
@@ -122,8 +147,8 @@ class Walk {
     const Run* run = ask(system, rung, &hash);
     if (eager == nullptr || run == nullptr) return std::nullopt;
     const FreedomSet freedom = is_eager_system(system) ? eager_freedom() : fusing_freedom();
-    Assessment a =
-        assess(*run, *eager, system == kEager, sets, freedom, rung.label, reference(rung));
+    Assessment a = assess(*run, *eager, system == kEager, sets, freedom, rung.label, rung.reference,
+                          options_.values);
     for (Fact& fact : a.facts) fact.evidence = hash;
     return a;
   }
@@ -132,6 +157,10 @@ class Walk {
     Verdict verdict;
     verdict.system = to_string(system);
     verdict.judge_model = Judge::model_hash();
+    if (options_.ladder == JudgeOptions::Ladder::kAlways && !is_eager && may_climb()) {
+      ask(system, float32_());
+      ask(kEager, float32_());
+    }
     const std::optional<Assessment> first = look(system, base_, first_sets());
     if (!first) return verdict;
     verdict.facts = first->facts;
@@ -139,13 +168,13 @@ class Walk {
     confirm_less_accurate(system, *first, verdict);
     // Eager is looked at on the ladder only beside a system that needs it.
     if (climbs(*first) && !is_eager) {
-      if (std::optional<Assessment> above = look(system, float32_rung(), first_sets())) {
+      if (std::optional<Assessment> above = look(system, float32_(), first_sets())) {
         verdict.facts.insert(verdict.facts.end(), above->facts.begin(), above->facts.end());
         verdict.measures.insert(verdict.measures.end(), above->measures.begin(),
                                 above->measures.end());
       }
     }
-    if (!first->compared && verdict.facts.empty()) {
+    if (options_.values && !first->compared && verdict.facts.empty()) {
       Fact fact;
       fact.kind = VerdictKind::kUndecided;
       fact.rung = base_.label;
@@ -184,23 +213,19 @@ class Walk {
     }
   }
 
+  bool may_climb() const {
+    return options_.values && options_.ladder != JudgeOptions::Ladder::kNone &&
+           is_half(parse_dtype(base_.label).value_or(DType::kFloat32));
+  }
   bool climbs(const Assessment& first) const {
-    if (options_.ladder == JudgeOptions::Ladder::kNone) return false;
-    if (!is_half(parse_dtype(base_.label).value_or(DType::kFloat32)) || !first.compared)
-      return false;
+    if (!may_climb() || !first.compared) return false;
     return options_.ladder == JudgeOptions::Ladder::kAlways || first.doubtful;
   }
 
-  Rung& float32_rung() {
-    if (!float32_) float32_ = make_rung(at_rung(base_.test, DType::kFloat32, table_));
-    return *float32_;
-  }
-
   const JudgeOptions& options_;
-  const OpTable& table_;
   Runs runs_;
-  Rung base_;
-  std::optional<Rung> float32_;
+  Rung& base_;
+  std::function<Rung&()> float32_;
   std::vector<RunRequest> wanted_;
   std::set<std::string> asked_;
 };
@@ -208,10 +233,13 @@ class Walk {
 }  // namespace
 
 Judge::Judge(const Case& lowered, JudgeOptions options, const OpTable& table)
-    : case_(lowered), options_(std::move(options)), table_(table) {}
+    : options_(std::move(options)),
+      ladder_(std::make_shared<Ladder>(lowered, table, legal_runs(options_.seeds))) {}
 
 Judge::Step Judge::next(const std::vector<Evidence>& evidence) const {
-  return Walk(case_, options_, table_, evidence).step();
+  return Walk(
+             ladder_->base(), [this]() -> Rung& { return ladder_->float32(); }, options_, evidence)
+      .step();
 }
 
 std::string Judge::model_hash() {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ struct JudgeOptions {
   // verdict is never given.
   bool confirm = true;
   bool profile = true;  // attest attention kernels where the case has attention
+  // Hold values against exact ones. Without it only how runs end, layouts, kernels and
+  // repeatability are judged: for cases too large for exact arithmetic.
+  bool values = true;
 };
 
 // A run that was asked for and what it gave.
@@ -33,7 +37,8 @@ struct Evidence {
   Run run;
 };
 
-// From evidence to verdicts. Pure: the same case, options and evidence give the same answer.
+// From evidence to verdicts. Pure: the same case, options and evidence give the same answer. What
+// was evaluated exactly is remembered from step to step, so one Judge serves one thread.
 //
 //     Judge judge(case, options, table);
 //     while (!(step = judge.next(evidence)).requests.empty()) evidence +=
@@ -52,9 +57,9 @@ class Judge {
   static std::string model_hash();
 
  private:
-  Case case_;
+  class Ladder;
   JudgeOptions options_;
-  const OpTable& table_;
+  std::shared_ptr<Ladder> ladder_;
 };
 
 // The case with every floating dtype below float64 raised to `dtype`, its inputs the same numbers:

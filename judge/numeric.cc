@@ -170,7 +170,9 @@ ElementCheck check_elements(const TensorResult& result, const TensorResult* eage
     }
   }
   if (!integral) {
+    m.has_error = true;
     m.rms_error = rms_error(got.reals, exact);
+    m.rounding = rounding_error(exact);
     if (other) m.eager_rms_error = rms_error(other->reals, exact);
   }
   const Numbers* beside = other ? &*other : nullptr;

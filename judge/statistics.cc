@@ -31,28 +31,35 @@ double rms_error(const std::vector<double>& values, const ExactTensor& exact,
   return n == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(n));
 }
 
+double rounding_error(const ExactTensor& exact, const std::vector<bool>& only) {
+  const FloatFormat& format = float_format(exact.type.dtype);
+  double sum = 0;
+  std::int64_t n = 0;
+  for (std::size_t i = 0; i < exact.values.size(); ++i) {
+    if (!counts(exact, i) || (!only.empty() && !only[i])) continue;
+    const double ulp =
+        std::max(2 * format.unit_roundoff * std::abs(exact.values[i]), format.min_subnormal);
+    sum += ulp * ulp / 12;
+    ++n;
+  }
+  return n == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(n));
+}
+
 Spread spread(const std::vector<std::vector<double>>& legal, const ExactTensor& exact) {
   Spread result;
   if (legal.size() < 2 || exact.values.empty()) return result;
-  const FloatFormat& format = float_format(exact.type.dtype);
-  // RMS of the rounding of the exact value to the nominal dtype, as if errors were uniform.
-  double rounding = 0;
-  std::int64_t n = 0;
+  bool any = false;
   result.errs.assign(exact.values.size(), false);
   for (std::size_t i = 0; i < exact.values.size(); ++i) {
     if (!counts(exact, i)) continue;
-    const double ulp =
-        std::max(2 * format.unit_roundoff * std::abs(exact.values[i]), format.min_subnormal);
     result.errs[i] =
         exact.values[i] != 0 || std::ranges::any_of(legal, [&](const std::vector<double>& run) {
           return i < run.size() && error_of(run[i], exact, i) > 0;
         });
-    if (!result.errs[i]) continue;
-    rounding += ulp * ulp / 12;
-    ++n;
+    any = any || result.errs[i];
   }
-  if (n == 0) return result;
-  result.floor = std::sqrt(rounding / static_cast<double>(n));
+  if (!any) return result;
+  result.floor = rounding_error(exact, result.errs);
   std::vector<double> logs;
   for (const std::vector<double>& run : legal) {
     logs.push_back(std::log(std::hypot(rms_error(run, exact, result.errs), result.floor)));
