@@ -11,6 +11,14 @@
 
 namespace ulpfuzz {
 
+// One thing changed in the case as it came, and what became of the finding.
+struct Variation {
+  std::string what;     // "set_priority"
+  std::string change;   // "on -> off"
+  bool fails = false;   // in the same way: equal signature
+  std::string verdict;  // of the system, with the change
+};
+
 // A finding as reports see it: the reduced case, what was said of it, and the runs that show it.
 struct Finding {
   std::string id;  // hash of the signature and the minimal program, 12 hex digits
@@ -21,8 +29,9 @@ struct Finding {
   Verdict eager;    // eager's own, on the minimal case
   Run system_run;   // alone, on the minimal case
   Run eager_run;
-  Exact exact;           // of the minimal case; empty when the program raises
-  bool reduced = false;  // the reduction reached a fixpoint
+  Exact exact;                             // of the minimal case; empty when the program raises
+  bool reduced = false;                    // the reduction reached a fixpoint
+  std::vector<Variation> variations = {};  // empty: not looked at
 };
 
 // A script that needs torch alone: builds the inputs, runs eager and compiled, prints both beside

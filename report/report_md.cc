@@ -8,6 +8,7 @@
 #include "report/python_text.h"
 #include "report/report.h"
 #include "report/repro_text.h"
+#include "report/stride_claims.h"
 #include "report/witness.h"
 
 namespace ulpfuzz {
@@ -125,6 +126,21 @@ std::string layouts_section(const Finding& finding) {
   return text;
 }
 
+// What compiled code was told of a tensor's layout, and what came.
+std::string strides_section(const Run& run) {
+  const std::vector<StrideClaim> claims = stride_claims(run.exception_message);
+  if (claims.empty()) return "";
+  std::string text =
+      "| dimension | size expected | found | stride expected | found |\n| --- | --- | --- | --- | "
+      "--- "
+      "|\n";
+  for (const StrideClaim& claim : claims) {
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", claim.dim, claim.size_expected,
+                        claim.size_found, claim.stride_expected, claim.stride_found);
+  }
+  return text + "\nDimensions that are not listed are as expected.\n";
+}
+
 std::string outcome_section(const Finding& finding, const std::optional<Witness>& w) {
   if (w) return numbers_section(finding, *w);
   std::string text;
@@ -136,6 +152,9 @@ std::string outcome_section(const Finding& finding, const std::optional<Witness>
   };
   raised(finding.eager_run, "eager");
   raised(finding.system_run, finding.signature.system);
+  if (finding.signature.kind == VerdictKind::kStrideAssert) {
+    text += "\n" + strides_section(finding.system_run);
+  }
   if (finding.system_run.status == Run::Status::kCrashed &&
       !finding.system_run.worker_text.empty()) {
     text += "What it wrote last:\n\n" + code_block(finding.system_run.worker_text);
@@ -165,6 +184,18 @@ std::string kernels_section(const Finding& finding) {
   text += "- eager ran: " + kernel_list(finding.eager_run) + "\n";
   text += "- " + finding.signature.system + " ran: " + kernel_list(finding.system_run) + "\n\n";
   return text;
+}
+
+std::string variations_section(const Finding& finding) {
+  if (finding.variations.empty()) return "";
+  std::string text =
+      "## What may vary\nOne change at a time to the case as it was before reduction:\n\n"
+      "| what | change | |\n| --- | --- | --- |\n";
+  for (const Variation& v : finding.variations) {
+    text += fmt::format("| {} | {} | {} |\n", cell(v.what), cell(v.change),
+                        v.fails ? "fails in the same way" : "does not: " + v.verdict);
+  }
+  return text + "\n";
 }
 
 std::string judged_section(const Finding& finding) {
@@ -205,7 +236,8 @@ std::string report_md(const Finding& finding, const OpTable& table) {
   if (!detail.empty()) text += detail.substr(0, detail.find('\n')) + "\n\n";
   text += code_block(python_function(shown.program, table), "python") + "\n";
   text += outcome_section(finding, w) + "\n";
-  text += kernels_section(finding) + judged_section(finding) + versions_section(finding);
+  text += kernels_section(finding) + variations_section(finding) + judged_section(finding) +
+          versions_section(finding);
   const CompiledText compiled =
       compiled_text(parse_system(finding.signature.system), finding.minimal.environment);
   text += fmt::format(
