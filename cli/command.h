@@ -25,6 +25,7 @@ using Action = std::function<ExitStatus()>;
 
 void add_fuzz(CLI::App& app, Action& action);
 void add_judge(CLI::App& app, Action& action);
+void add_tolerance(CLI::App& app, Action& action);
 void add_minimize(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
@@ -36,9 +37,13 @@ struct SystemOptions {
   std::string fault;  // planted into the last system named
   int jobs = 0;
   std::string cpu_limit = "60s";  // of one case
+  std::string device;             // "cpu", "cuda"; empty: the case's own
   void add_to(CLI::App& command);
+  void add_device_to(CLI::App& command);  // for commands that run one case
   std::vector<SystemSpec> parsed() const;
   SchedulerOptions scheduler() const;
+  // The case as it is to be run.
+  Case placed(Case c) const;
 };
 
 // A case as users name one: a JSON file, a folder of a finding, or the id of a finding in `store`.

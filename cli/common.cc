@@ -40,6 +40,16 @@ void SystemOptions::add_to(CLI::App& command) {
       ->capture_default_str();
 }
 
+void SystemOptions::add_device_to(CLI::App& command) {
+  command.add_option("--device", device, "Run on this device instead of the case's own")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+}
+
+Case SystemOptions::placed(Case c) const {
+  if (!device.empty()) c.environment.device = device;
+  return c;
+}
+
 std::vector<SystemSpec> SystemOptions::parsed() const {
   std::vector<SystemSpec> result = parse_systems(systems);
   if (result.empty()) throw Error("--systems", "names no system");

@@ -4,7 +4,9 @@
 
 #include "cli/command.h"
 #include "fuzz/investigate.h"
+#include "judge/nearness.h"
 #include "ops/table.h"
+#include "report/nearness_text.h"
 
 namespace ulpfuzz {
 namespace {
@@ -14,15 +16,16 @@ struct Options {
   std::string named;
   std::string store = "ulpfuzz-store";
   int seeds = 1;
+  bool no_values = false;
   bool json = false;
 };
 
-void print(const Verdict& verdict) {
+void print(const Verdict& verdict, bool measures) {
   fmt::print("{}: {}\n", verdict.system, name(verdict.primary));
   for (const Fact& fact : verdict.facts) {
     fmt::print("  {} ({}, {}): {}\n", name(fact.kind), fact.rung, fact.strength, fact.detail);
   }
-  if (verdict.measures.empty()) return;
+  if (verdict.measures.empty() || !measures) return;
   fmt::print("  {:<28} {:<9} {:>10} {:>10} {:>10} {:>9} {:>9}\n", "tensor", "rung", "max error",
              "RMS error", "eager RMS", "x legal", "x bound");
   for (const TensorMeasure& m : verdict.measures) {
@@ -31,21 +34,46 @@ void print(const Verdict& verdict) {
   }
 }
 
+nlohmann::json json_of(const Nearness& n) {
+  nlohmann::json systems = nlohmann::json::array();
+  for (const Nearness::System& s : n.systems) {
+    systems.push_back({{"system", s.name},
+                       {"error", s.error},
+                       {"to_eager", s.to_eager.value},
+                       {"low", s.to_eager.low},
+                       {"high", s.to_eager.high},
+                       {"to_legal", s.to_legal},
+                       {"freedom", name(s.freedom)}});
+  }
+  return {{"tensor", n.tensor},
+          {"rung", n.rung},
+          {"input_sets", n.sets},
+          {"systems", std::move(systems)},
+          {"nearest", n.nearest}};
+}
+
 ExitStatus run(const Options& o) {
-  const Case c = find_case(o.named, o.store);
+  const Case c = o.systems.placed(find_case(o.named, o.store));
   JudgeOptions options;
   options.systems = o.systems.parsed();
   options.seeds = o.seeds;
   options.ladder = JudgeOptions::Ladder::kAlways;
+  options.values = !o.no_values;
   Scheduler scheduler(op_table(), o.systems.scheduler());
   const Judged judged = judge_cases({c}, options, op_table(), scheduler, Company::kStock).front();
+  const std::vector<Nearness> near = nearness(judged.verdicts);
   if (o.json) {
     nlohmann::json systems = nlohmann::json::array();
     for (const Verdict& v : judged.verdicts) systems.push_back(nlohmann::json::parse(to_json(v)));
-    const nlohmann::json object{{"case", hashes(c).whole}, {"systems", systems}};
+    nlohmann::json comparisons = nlohmann::json::array();
+    for (const Nearness& n : near) comparisons.push_back(json_of(n));
+    const nlohmann::json object{
+        {"case", hashes(c).whole}, {"systems", systems}, {"nearness", comparisons}};
     fmt::print("{}\n", object.dump());
   } else {
-    for (const Verdict& verdict : judged.verdicts) print(verdict);
+    // With several input sets their comparison says more than each one's measures.
+    for (const Verdict& verdict : judged.verdicts) print(verdict, near.empty());
+    fmt::print("{}", nearness_text(near, c));
   }
   return status_of(judged.verdicts);
 }
@@ -60,9 +88,12 @@ void add_judge(CLI::App& app, Action& action) {
   command->add_option("--seeds", o->seeds, "Input sets")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
+  command->add_flag("--no-values", o->no_values,
+                    "Judge endings, layouts and kernels alone: for cases too large to evaluate");
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
   o->systems.add_to(*command);
+  o->systems.add_device_to(*command);
   command->callback([o, &action] { action = [o] { return run(*o); }; });
 }
 

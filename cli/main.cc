@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   Action action;
   add_fuzz(app, action);
   add_judge(app, action);
+  add_tolerance(app, action);
   add_minimize(app, action);
   add_replay(app, action);
   add_show(app, action);

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/time.h"
+#include "fuzz/explain.h"
 #include "fuzz/investigate.h"
 #include "ir/error.h"
 #include "ops/table.h"
@@ -22,6 +23,7 @@ struct Options {
   std::string store = "ulpfuzz-store";
   std::string output;
   std::string budget = "10m";
+  bool explain = false;
   bool json = false;
 };
 
@@ -59,7 +61,7 @@ void show_progress(const ReductionProgress& p) {
 
 ExitStatus run(const Options& o) {
   const double budget = parse_time("--budget", o.budget);
-  const Case c = find_case(o.named, o.store);
+  const Case c = o.systems.placed(find_case(o.named, o.store));
   JudgeOptions judge;
   judge.systems = o.systems.parsed();
   Scheduler scheduler(op_table(), o.systems.scheduler());
@@ -82,10 +84,11 @@ ExitStatus run(const Options& o) {
   how.cpu_budget_seconds = 1e9;
   how.progress = show_progress;
   how.stopped = [&] { return stop_requested() || std::chrono::steady_clock::now() > deadline; };
-  const auto finding = investigate(c, *verdict, judge, op_table(), scheduler, how);
+  auto finding = investigate(c, *verdict, judge, op_table(), scheduler, how);
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
   if (!finding)
     throw Error(o.named, "the finding was not seen again: " + to_string(signature(*verdict)));
+  if (o.explain) finding->variations = explain(c, finding->signature, judge, op_table(), scheduler);
   const std::filesystem::path folder =
       o.output.empty() ? std::filesystem::path(o.named).stem().string() + "-minimal" : o.output;
   write_finding(folder, *finding);
@@ -96,13 +99,23 @@ ExitStatus run(const Options& o) {
             {"system", finding->signature.system},
             {"reduced", finding->reduced},
             {"nodes", finding->minimal.program.nodes.size()},
-            {"folder", folder.string()}};
+            {"folder", folder.string()},
+            {"variations", nlohmann::json::array()}};
+  for (const Variation& v : finding->variations) {
+    object["variations"].push_back(
+        {{"what", v.what}, {"change", v.change}, {"fails", v.fails}, {"verdict", v.verdict}});
+  }
   if (o.json) {
     fmt::print("{}\n", object.dump());
   } else {
     fmt::print("{}: {} nodes{}, in {}\n", to_string(finding->signature),
                finding->minimal.program.nodes.size(),
                finding->reduced ? "" : " (the budget ended the reduction)", folder.string());
+    for (const Variation& v : finding->variations) {
+      fmt::print("  {:<32} {}, {}\n",
+                 v.fails ? "fails in the same way with" : "does not fail so with", v.what,
+                 v.change);
+    }
   }
   return kFound;
 }
@@ -117,8 +130,11 @@ void add_minimize(CLI::App& app, Action& action) {
   command->add_option("-o,--output", o->output, "Folder to write (default: NAME-minimal)");
   command->add_option("--budget", o->budget, "How long to reduce at most")->capture_default_str();
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
+  command->add_flag("--explain", o->explain,
+                    "Also change one thing at a time, to say what may vary");
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
   o->systems.add_to(*command);
+  o->systems.add_device_to(*command);
   command->callback([o, &action] { action = [o] { return run(*o); }; });
 }
 
