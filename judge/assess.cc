@@ -157,7 +157,7 @@ std::vector<Fact> said_once(const std::vector<Fact>& facts, int sets) {
     if (std::abs(fact.statistic) > std::abs(found->statistic)) *found = fact;
   }
   for (std::size_t i = 0; i < merged.size(); ++i) {
-    if (merged[i].tensor.empty()) continue;
+    if (merged[i].tensor.empty() || merged[i].strength == "observed") continue;
     merged[i].detail += fmt::format("; so on {} of {} input sets", times[i], sets);
   }
   return merged;
