@@ -117,7 +117,7 @@ bool Planter::interleave_kv() {
   return any;
 }
 
-// `..._k_rope` is the key after the rotary embedding of `..._k_heads` (generators/qwen2.cc).
+// `..._k_rope` is the key after the rotary embedding of `..._k_heads` (generators/).
 bool Planter::skip_k_rope() {
   constexpr std::string_view kAfter = "_k_rope";
   bool any = false;
