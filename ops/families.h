@@ -10,6 +10,8 @@
 #define ULPFUZZ_FAMILIES(FAMILY) \
   FAMILY(view)                   \
   FAMILY(rearrange)              \
+  FAMILY(repeat)                 \
+  FAMILY(split)                  \
   FAMILY(unary)                  \
   FAMILY(numeric)                \
   FAMILY(activation)             \

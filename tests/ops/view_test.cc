@@ -105,6 +105,47 @@ TEST(Rearrange, FlipRollRepeat) {
   refused("aten.repeat.default", {2, 3}, {{"repeats", dims({2})}});
 }
 
+TEST(Split, PartsAreViewsInOrder) {
+  const auto split = [](const std::vector<Dim>& sizes, std::int64_t dim, int part) {
+    Case c = one_call("aten.split_with_sizes.default",
+                      {{"x", DType::kFloat32, {2, 3}, counting(6), {1, 2}}},
+                      {{"self", kX}, {"split_sizes", sizes}, {"dim", Dim(dim)}});
+    c.program.outputs = {{"y", part}};
+    verify(c, op_table());
+    return Oracle(op_table()).exact(c).tensors.at(0);
+  };
+  EXPECT_THAT(split(dims({1, 2}), -1, 0).values, ElementsAre(0, 3));
+  EXPECT_THAT(split(dims({1, 2}), -1, 1).values, ElementsAre(1, 2, 4, 5));
+  EXPECT_THAT(split(dims({3, 0}), 1, 1).type.shape, ElementsAre(2, 0));
+  EXPECT_THAT(split(dims({1, 1}), 0, 1).values, ElementsAre(3, 4, 5));
+  EXPECT_THROW(split(dims({1, 1}), 1, 0), Error);   // not all of it
+  EXPECT_THROW(split(dims({4, -1}), 1, 0), Error);  // -1 is no size here
+  EXPECT_THROW(split(dims({1, 2}), 1, 2), Error);   // there is no third part
+}
+
+TEST(Split, AMissingGradientIsZeros) {
+  Case c = one_call("aten.split_with_sizes.default", {{"x", DType::kFloat32, {3}, {1, 2, 3}}},
+                    {{"self", kX}, {"split_sizes", dims({1, 2})}});
+  c.program.outputs = {{"y", 1}};
+  c.wrt = {"x"};
+  c.cotangents[0] = Cotangent{{}, {.kind = Fill::Kind::kLiteral, .values = {5, 7}}};
+  verify(c, op_table());
+  EXPECT_THAT(Oracle(op_table()).exact(c).tensors.at(1).values, ElementsAre(0, 5, 7));
+}
+
+TEST(Repeat, EachElementInARow) {
+  const auto repeated = [](std::vector<NamedArgument> args) {
+    return moved("aten.repeat_interleave.self_int", {2, 2}, std::move(args), {1, 2}).values;
+  };
+  EXPECT_THAT(repeated({{"repeats", Dim(2)}, {"dim", Dim(0)}}),
+              ElementsAre(0, 1, 0, 1, 2, 3, 2, 3));
+  EXPECT_THAT(repeated({{"repeats", Dim(2)}, {"dim", Dim(-1)}}),
+              ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
+  EXPECT_THAT(repeated({{"repeats", Dim(2)}}), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
+  EXPECT_THAT(repeated({{"repeats", Dim(0)}, {"dim", Dim(0)}}), ElementsAre());
+  refused("aten.repeat_interleave.self_int", {2}, {{"repeats", Dim(-1)}, {"dim", Dim(0)}});
+}
+
 TEST(Rearrange, Triangles) {
   EXPECT_THAT(moved("aten.tril.default", {2, 3}, {}).values, ElementsAre(0, 0, 0, 3, 4, 0));
   EXPECT_THAT(moved("aten.triu.default", {2, 3}, {{"diagonal", Dim(1)}}).values,
