@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/time.h"
 #include "fuzz/campaign.h"
+#include "generators/family.h"
 #include "ir/error.h"
 #include "ops/table.h"
 
@@ -105,6 +106,14 @@ void print_summary(const CampaignSummary& s, std::uint64_t seed) {
   }
 }
 
+std::string family_names() {
+  std::string names;
+  for (const Family& family : families()) {
+    names += (names.empty() ? "" : ", ") + std::string(family.name);
+  }
+  return names;
+}
+
 ExitStatus run(const Options& o) {
   CampaignOptions campaign;
   if (!o.time.empty()) campaign.seconds = parse_time("--time", o.time);
@@ -137,9 +146,9 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->add_option("--time", o->time, "How long: 120s, 10m, 8h (default: until Ctrl-C)");
   command->add_option("--cases", o->cases, "How many cases");
   command->add_option("--seed", o->seed, "Same seed, same cases (default: random, printed)");
-  command->add_option(
-      "--only", o->only,
-      "One family of models (qwen2), or operators whose name has this (layer_norm)");
+  command->add_option("--only", o->only,
+                      "One family of models (" + family_names() +
+                          "), or operators whose name has this (layer_norm)");
   command->add_option("--budget", o->budget, "CPU time for reducing one finding (default: 2m)");
   command->add_flag("--no-reduce", o->no_reduce, "Store findings as they are");
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();

@@ -66,7 +66,8 @@ class DecoderRecipe {
 };
 
 // theta^(-2i/size) for i in [0, ceil(size/2)), rounded at the places where torch's float32
-// expression 1.0 / (theta ** (arange(0, size, 2).float() / size)) rounds.
+// expression 1.0 / (theta ** (arange(0, size, 2).float() / size)) rounds. (torch's vectorised power
+// is an ulp off now and then, this is not.)
 std::vector<double> rotary_frequencies(double theta, std::int64_t size);
 
 }  // namespace ulpfuzz

@@ -1,5 +1,7 @@
 #include "generators/family.h"
 
+#include "generators/llama.h"
+#include "generators/phi3.h"
 #include "generators/qwen2.h"
 #include "ir/error.h"
 
@@ -9,6 +11,8 @@ namespace ulpfuzz {
 std::span<const Family> families() {
   static const std::vector<Family> all = {
       qwen2_family(),
+      llama_family(),
+      phi3_family(),
   };
   return all;
 }

@@ -11,7 +11,7 @@ namespace ulpfuzz {
 
 // What a campaign generates: relative frequencies and limits.
 struct Profile {
-  double model_share = 0.06;  // cases from model families; the rest are op graphs
+  double model_share = 0.06;  // cases from model families, each equally; the rest are op graphs
   int min_nodes = 1;
   int max_nodes = 8;
   std::int64_t max_elements = 4096;  // of one tensor, mostly; `large_share` of cases allow 65536

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -12,7 +13,7 @@
 #include "tests/e2e/binary.h"
 
 // A family's recipe is the library's model: the same bits in eager mode, outputs and gradients, on
-// random configurations. ULPFUZZ_RECIPE_CASES: how many (default 20).
+// random configurations. ULPFUZZ_RECIPE_CASES: how many of each family (default 8).
 namespace ulpfuzz {
 namespace {
 
@@ -32,22 +33,29 @@ Json line_of(const Case& c) {
                       {"shape", shape},
                       {"fill", json_of(bound.inputs[i].fill)}});
   }
-  return {{"config", config},
+  return {{"family", c.model->family},
+          {"config", config},
           {"source", python_function(bound.program, op_table())},
           {"inputs", inputs},
           {"wrt", bound.wrt}};
 }
 
+// The field `rope` leaves rotary embedding out, which no model of transformers does.
+bool is_of_the_library(const ModelConfig& config) {
+  const auto rope = config.fields.find("rope");
+  return rope == config.fields.end() || std::get<bool>(rope->second);
+}
+
 // Random configurations, each as a line for recipes.py; `change` may alter what the module is built
 // from.
-std::string lines_of(int wanted, void (*change)(Json& config)) {
+std::string lines_of(const Family& family, int wanted, const std::function<void(Json&)>& change) {
   std::string lines;
   int count = 0;
   for (std::uint64_t seed = 0; count < wanted; ++seed) {
     Random random(seed);
     Case c;
-    c.model = family("qwen2").draw(random);
-    if (!std::get<bool>(c.model->fields.at("rope"))) continue;  // no model of the library's
+    c.model = family.draw(random);
+    if (!is_of_the_library(*c.model)) continue;
     Json line = line_of(lower(c));
     change(line["config"]);
     lines += line.dump() + "\n";
@@ -56,7 +64,7 @@ std::string lines_of(int wanted, void (*change)(Json& config)) {
   return lines;
 }
 
-Output held_against_transformers(const std::string& lines) {
+Output held_against_libraries(const std::string& lines) {
   const Folder folder;
   write_text(folder / "cases.jsonl", lines);
   const std::string library = (build_folder() / "libulpfuzz-fills.so").string();
@@ -64,19 +72,36 @@ Output held_against_transformers(const std::string& lines) {
                       "systems/python", (folder / "cases.jsonl").string()});
 }
 
-TEST(Recipes, Qwen2IsTransformersToTheBit) {
-  const char* asked = std::getenv("ULPFUZZ_RECIPE_CASES");
-  const int wanted = asked != nullptr ? std::atoi(asked) : 20;
-  const Output output = held_against_transformers(lines_of(wanted, [](Json&) {}));
-  EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_EQ(output.out, std::to_string(wanted) + "\n");
+std::string times(int count, const std::string& line) {
+  std::string lines;
+  for (int i = 0; i < count; ++i) lines += line;
+  return lines;
 }
 
+TEST(Recipes, AreTheirLibrariesToTheBit) {
+  const char* asked = std::getenv("ULPFUZZ_RECIPE_CASES");
+  const int wanted = asked != nullptr ? std::atoi(asked) : 8;
+  std::string lines;
+  for (const Family& family : families()) lines += lines_of(family, wanted, [](Json&) {});
+  const Output output = held_against_libraries(lines);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.out, times(wanted * static_cast<int>(families().size()), "same\n"))
+      << output.err;
+}
+
+// A module of another epsilon than the recipe's, for each family.
 TEST(Recipes, AnotherModelIsSeen) {
-  const Output output =
-      held_against_transformers(lines_of(1, [](Json& config) { config["rms_norm_eps"] = 1e-2; }));
-  EXPECT_NE(output.status, 0);
-  EXPECT_NE(output.err.find("AssertionError: output 0"), std::string::npos) << output.err;
+  std::string lines;
+  for (const Family& family : families()) {
+    lines += lines_of(family, 1, [](Json& config) {
+      for (const char* name : {"rms_norm_eps", "norm_eps"}) {
+        if (config.contains(name)) config[name] = 1e-2;
+      }
+    });
+  }
+  const Output output = held_against_libraries(lines);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.out, times(static_cast<int>(families().size()), "output 0\n")) << output.err;
 }
 
 }  // namespace

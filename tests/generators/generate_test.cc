@@ -106,6 +106,19 @@ TEST(Generate, CasesVaryInEachRespect) {
   EXPECT_GT(written, 0.02 * total);
 }
 
+TEST(Generate, EveryFamilyHasItsShare) {
+  std::map<std::string, std::size_t> seen;
+  std::size_t models = 0;
+  for (const Case& c : cases()) {
+    if (!c.model) continue;
+    ++seen[c.model->family];
+    ++models;
+  }
+  for (const Family& family : families()) {
+    EXPECT_GT(2 * families().size() * seen[std::string(family.name)], models) << family.name;
+  }
+}
+
 TEST(Generate, ABackwardPassHasSomewhereToStart) {
   for (const Case& c : cases()) {
     EXPECT_EQ(c.environment.grad, !c.wrt.empty());
@@ -117,9 +130,13 @@ TEST(Generate, ABackwardPassHasSomewhereToStart) {
 
 TEST(Generate, OnlyWhatIsNamedIsGenerated) {
   Profile profile;
-  profile.only = "qwen2";
-  for (std::uint64_t i = 0; i < 20; ++i) {
-    EXPECT_TRUE(generate_case(kSeed, i, op_table(), profile).model);
+  for (const Family& family : families()) {
+    profile.only = family.name;
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      const Case c = generate_case(kSeed, i, op_table(), profile);
+      ASSERT_TRUE(c.model);
+      EXPECT_EQ(c.model->family, family.name);
+    }
   }
   profile.only = "layer_norm";
   for (std::uint64_t i = 0; i < 50; ++i) {

@@ -79,11 +79,15 @@ TEST(Golden, OpGraphsAreTheSameEverywhere) {
 }
 
 TEST(Golden, ModelsAreTheSameEverywhere) {
-  Random random(1);
-  Case c;
-  c.model = family("qwen2").draw(random);
-  EXPECT_EQ(hashes(lower(c)).whole,
-            "08f382391ae3843e73233b97c417a53a13a6e51e86f7134812f271a254827f2c");
+  const auto hash = [](const char* name) {
+    Random random(1);
+    Case c;
+    c.model = family(name).draw(random);
+    return hashes(lower(c)).whole;
+  };
+  EXPECT_EQ(hash("qwen2"), "08f382391ae3843e73233b97c417a53a13a6e51e86f7134812f271a254827f2c");
+  EXPECT_EQ(hash("llama"), "250875497196d670fbc6664e76b7f3a66b09c3d3b73771c773d2a421d1ede359");
+  EXPECT_EQ(hash("phi3"), "13e8a1962cbf8f21aff4c579d923772b792faf57cd8aeb7a08984bbb5474a825");
 }
 
 }  // namespace
