@@ -16,6 +16,7 @@
 #include "ir/error.h"
 #include "systems/frames.h"
 #include "systems/libtorch/child.h"
+#include "systems/libtorch/package.h"
 
 // ulpfuzz-libtorch --fd N: the worker that runs systems of LibTorch (systems/PROTOCOL.md). It warms
 // up on one thread and forks a child for each run.
@@ -63,6 +64,7 @@ void require_single_thread() {
 }
 
 void serve(Channel& channel, const Json& message, const Frame& frame) {
+  if (message.at("system") == "aoti") prepare_for_packages();
   require_single_thread();
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();

@@ -1,12 +1,16 @@
 #include "systems/libtorch/package.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
 #include <link.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 
 #include <filesystem>
 #include <set>
 #include <string>
+
+#include "ir/error.h"
 
 namespace ulpfuzz::libtorch {
 namespace {
@@ -31,6 +35,18 @@ fs::path unpacked_folder(const std::string& library) {
 }
 
 }  // namespace
+
+void prepare_for_packages() {
+  static bool done = false;
+  if (done) return;
+  Dl_info here{};
+  if (::dladdr(reinterpret_cast<const void*>(&at::get_num_threads), &here) == 0) {
+    throw Error("libtorch_cpu.so", "is not to be found in this process");
+  }
+  const fs::path library = fs::path(here.dli_fname).parent_path() / "libtorch.so";
+  if (::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) throw Error(::dlerror());
+  done = true;
+}
 
 Package::Package(int fd, at::Device device) {
   const std::set<std::string> before = loaded_libraries();
