@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "ops/table.h"
+#include "systems/environments.h"
 
 namespace ulpfuzz {
 namespace {
@@ -25,8 +26,15 @@ ExitStatus run(const SystemOptions& options, bool json) {
     for (const auto& [what, version] : info.versions)
       fmt::print("           {} {}\n", what, version);
   }
+  nlohmann::json environments = nlohmann::json::array();
+  for (const InstalledEnvironment& e : installed_environments(environments_folder())) {
+    environments.push_back({{"name", e.name}, {"torch", e.torch}, {"python", e.python}});
+    if (!json) fmt::print("@{:<9} torch {}, Python {}\n", e.name, e.torch, e.python);
+  }
   if (json) {
-    const nlohmann::json object{{"operators", op_table().ops().size()}, {"systems", systems}};
+    const nlohmann::json object{{"operators", op_table().ops().size()},
+                                {"systems", systems},
+                                {"environments", environments}};
     fmt::print("{}\n", object.dump());
   } else {
     fmt::print("{} operators\n", op_table().ops().size());

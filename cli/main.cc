@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   add_replay(app, action);
   add_show(app, action);
   add_doctor(app, action);
+  add_env(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

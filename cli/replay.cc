@@ -53,8 +53,11 @@ JudgeOptions options_for(const Replayed& replayed) {
   return options;
 }
 
-std::string torch_version(const Judged& judged) {
+// Of the environment that the system ran in.
+std::string torch_version(const Judged& judged, const std::string& system) {
+  const std::string environment = parse_system(system).environment;
   for (const Evidence& e : judged.evidence) {
+    if (e.request.system.environment != environment) continue;
     const auto it = e.run.versions.find("torch");
     if (it != e.run.versions.end()) return it->second;
   }
@@ -71,8 +74,8 @@ ReplayResult result_of(const Replayed& replayed, const Judged& judged) {
   ReplayResult result;
   result.name = replayed.file.stem().string();
   result.as_expected = !judged.verdicts.empty();
-  const std::string torch = torch_version(judged);
   for (const Expectation& expected : replayed.expected) {
+    const std::string torch = torch_version(judged, expected.system);
     const auto it = std::find_if(judged.verdicts.begin(), judged.verdicts.end(),
                                  [&](const Verdict& v) { return v.system == expected.system; });
     const std::string separator = result.expected.empty() ? "" : "; ";

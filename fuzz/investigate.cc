@@ -7,6 +7,7 @@
 #include "ir/error.h"
 #include "ir/hash.h"
 #include "judge/rung.h"
+#include "systems/kinds.h"
 
 namespace ulpfuzz {
 namespace {
@@ -111,7 +112,8 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
                                    Scheduler& scheduler, const InvestigateOptions& how) {
   const Signature wanted = signature(verdict);
   const JudgeOptions one = options_for(verdict, options);
-  const Case start = case_on_rung(shown_by, verdict, table);
+  const SystemSpec system = parse_system(verdict.system);
+  const Case start = asked_of(system, case_on_rung(shown_by, verdict, table));
   const bool event = is_event(wanted.kind);
 
   const auto shows = [&](const Judged& judged) {
@@ -164,9 +166,10 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   finding.minimal = reduced.smallest;
   finding.id = finding_id(wanted, finding.minimal);
   finding.verdict = *verdict_of(last.verdicts, verdict.system);
-  finding.eager = last.verdicts.front();
+  const std::string eager = to_string(eager_beside(system));
+  finding.eager = *verdict_of(last.verdicts, eager);
   if (const Run* run = run_of(last, finding.minimal, verdict.system)) finding.system_run = *run;
-  if (const Run* run = run_of(last, finding.minimal, "eager@py")) finding.eager_run = *run;
+  if (const Run* run = run_of(last, finding.minimal, eager)) finding.eager_run = *run;
   try {
     finding.exact = Oracle(table).exact(finding.minimal);
   } catch (const Error&) {

@@ -13,6 +13,7 @@
 #include "judge/assess.h"
 #include "judge/model.h"
 #include "judge/rung.h"
+#include "systems/kinds.h"
 
 namespace ulpfuzz {
 namespace {
@@ -47,12 +48,10 @@ int legal_runs(int seeds) {
   return std::clamp(4 * model::kLegalRuns / std::max(1, seeds), 4, model::kLegalRuns);
 }
 
-}  // namespace
-
-// The rungs of a case, with all that was ever evaluated on them: it does not depend on evidence.
-class Judge::Ladder {
+// The case as it came, and above.
+class Rungs {
  public:
-  Ladder(const Case& c, const OpTable& table, int legal_runs)
+  Rungs(const Case& c, const OpTable& table, int legal_runs)
       : table_(table), legal_runs_(legal_runs), base_(c, table, legal_runs) {}
   Rung& base() { return base_; }
   Rung& float32() {
@@ -68,6 +67,29 @@ class Judge::Ladder {
   int legal_runs_;
   Rung base_;
   std::unique_ptr<Rung> float32_;
+};
+
+}  // namespace
+
+// The rungs of a case and, where a system can be asked for no more, of its forward part, with all
+// that was ever evaluated on them: it does not depend on evidence.
+class Judge::Ladder {
+ public:
+  Ladder(const Case& c, const OpTable& table, int legal_runs)
+      : table_(table), legal_runs_(legal_runs), whole_(c, table, legal_runs) {}
+  Rungs& of(const SystemSpec& system) {
+    const Case& whole = whole_.base().test;
+    const Case part = asked_of(system, whole);
+    if (part == whole) return whole_;
+    if (!forward_) forward_ = std::make_unique<Rungs>(part, table_, legal_runs_);
+    return *forward_;
+  }
+
+ private:
+  const OpTable& table_;
+  int legal_runs_;
+  Rungs whole_;
+  std::unique_ptr<Rungs> forward_;
 };
 
 namespace {
@@ -91,16 +113,21 @@ class Runs {
 // walk goes on as far as it can.
 class Walk {
  public:
-  Walk(Rung& base, std::function<Rung&()> float32, const JudgeOptions& options,
+  Walk(std::function<Rungs&(const SystemSpec&)> rungs_of, const JudgeOptions& options,
        const std::vector<Evidence>& evidence)
-      : options_(options), runs_(evidence), base_(base), float32_(std::move(float32)) {}
+      : options_(options), runs_(evidence), rungs_of_(std::move(rungs_of)) {}
 
   Judge::Step step() {
     Judge::Step result;
     std::vector<Verdict> verdicts;
-    verdicts.push_back(judge_system(kEager, true));
+    std::vector<SystemSpec> eagers{kEager};
     for (const SystemSpec& system : options_.systems) {
-      if (system == kEager) continue;
+      const SystemSpec beside = eager_beside(system);
+      if (std::ranges::find(eagers, beside) == eagers.end()) eagers.push_back(beside);
+    }
+    for (const SystemSpec& eager : eagers) verdicts.push_back(judge_system(eager, true));
+    for (const SystemSpec& system : options_.systems) {
+      if (std::ranges::find(eagers, system) != eagers.end()) continue;
       verdicts.push_back(judge_system(system, false));
     }
     result.requests = std::move(wanted_);
@@ -143,12 +170,13 @@ class Walk {
   std::optional<Assessment> look(const SystemSpec& system, Rung& rung,
                                  const std::vector<std::uint64_t>& sets) {
     std::string hash;
-    const Run* eager = ask(kEager, rung);
+    const SystemSpec neighbour = eager_beside(system);
+    const Run* eager = ask(neighbour, rung);
     const Run* run = ask(system, rung, &hash);
     if (eager == nullptr || run == nullptr) return std::nullopt;
     const FreedomSet freedom = is_eager_system(system) ? eager_freedom() : fusing_freedom();
-    Assessment a = assess(*run, *eager, system == kEager, sets, freedom, rung.label, rung.reference,
-                          options_.values);
+    Assessment a = assess(*run, *eager, system == neighbour, sets, freedom, rung.label,
+                          rung.reference, options_.values);
     for (Fact& fact : a.facts) fact.evidence = hash;
     return a;
   }
@@ -157,18 +185,20 @@ class Walk {
     Verdict verdict;
     verdict.system = to_string(system);
     verdict.judge_model = Judge::model_hash();
-    if (options_.ladder == JudgeOptions::Ladder::kAlways && !is_eager && may_climb()) {
-      ask(system, float32_());
-      ask(kEager, float32_());
+    Rungs& rungs = rungs_of_(system);
+    Rung& base = rungs.base();
+    if (options_.ladder == JudgeOptions::Ladder::kAlways && !is_eager && may_climb(base)) {
+      ask(system, rungs.float32());
+      ask(eager_beside(system), rungs.float32());
     }
-    const std::optional<Assessment> first = look(system, base_, first_sets());
+    const std::optional<Assessment> first = look(system, base, first_sets());
     if (!first) return verdict;
     verdict.facts = first->facts;
     verdict.measures = first->measures;
-    confirm_less_accurate(system, *first, verdict);
+    confirm_less_accurate(system, base, *first, verdict);
     // Eager is looked at on the ladder only beside a system that needs it.
-    if (climbs(*first) && !is_eager) {
-      if (std::optional<Assessment> above = look(system, float32_(), first_sets())) {
+    if (climbs(base, *first) && !is_eager) {
+      if (std::optional<Assessment> above = look(system, rungs.float32(), first_sets())) {
         verdict.facts.insert(verdict.facts.end(), above->facts.begin(), above->facts.end());
         verdict.measures.insert(verdict.measures.end(), above->measures.begin(),
                                 above->measures.end());
@@ -177,7 +207,7 @@ class Walk {
     if (options_.values && !first->compared && verdict.facts.empty()) {
       Fact fact;
       fact.kind = VerdictKind::kUndecided;
-      fact.rung = base_.label;
+      fact.rung = base.label;
       fact.strength = "observed";
       fact.detail = "no element could be held against an exact value";
       verdict.facts.push_back(std::move(fact));
@@ -187,13 +217,14 @@ class Walk {
   }
 
   // A tensor outside its freedom set on the first look counts only when fresh seeds say the same.
-  void confirm_less_accurate(const SystemSpec& system, const Assessment& first, Verdict& verdict) {
+  void confirm_less_accurate(const SystemSpec& system, Rung& base, const Assessment& first,
+                             Verdict& verdict) {
     std::set<std::string> suspects;
     for (const auto& [tensor, excess] : first.excess) {
       if (excess > model::kScreen) suspects.insert(tensor);
     }
     if (suspects.empty() || !options_.confirm) return;
-    const std::optional<Assessment> fresh = look(system, base_, fresh_sets());
+    const std::optional<Assessment> fresh = look(system, base, fresh_sets());
     if (!fresh) return;
     for (const std::string& tensor : suspects) {
       const auto it = fresh->excess.find(tensor);
@@ -202,7 +233,7 @@ class Walk {
       Fact fact;
       fact.kind = VerdictKind::kLessAccurate;
       fact.tensor = tensor;
-      fact.rung = base_.label;
+      fact.rung = base.label;
       fact.strength = "statistical";
       fact.statistic = std::exp(fresh->ratio.at(tensor));
       fact.detail = fmt::format(
@@ -213,33 +244,37 @@ class Walk {
     }
   }
 
-  bool may_climb() const {
+  bool may_climb(const Rung& base) const {
     return options_.values && options_.ladder != JudgeOptions::Ladder::kNone &&
-           is_half(parse_dtype(base_.label).value_or(DType::kFloat32));
+           is_half(parse_dtype(base.label).value_or(DType::kFloat32));
   }
-  bool climbs(const Assessment& first) const {
-    if (!may_climb() || !first.compared) return false;
+  bool climbs(const Rung& base, const Assessment& first) const {
+    if (!may_climb(base) || !first.compared) return false;
     return options_.ladder == JudgeOptions::Ladder::kAlways || first.doubtful;
   }
 
   const JudgeOptions& options_;
   Runs runs_;
-  Rung& base_;
-  std::function<Rung&()> float32_;
+  std::function<Rungs&(const SystemSpec&)> rungs_of_;
   std::vector<RunRequest> wanted_;
   std::set<std::string> asked_;
 };
 
 }  // namespace
 
+SystemSpec eager_beside(const SystemSpec& system) {
+  SystemSpec eager = kEager;
+  eager.environment = system.environment;
+  return eager;
+}
+
 Judge::Judge(const Case& lowered, JudgeOptions options, const OpTable& table)
     : options_(std::move(options)),
       ladder_(std::make_shared<Ladder>(lowered, table, legal_runs(options_.seeds))) {}
 
 Judge::Step Judge::next(const std::vector<Evidence>& evidence) const {
-  return Walk(
-             ladder_->base(), [this]() -> Rung& { return ladder_->float32(); }, options_, evidence)
-      .step();
+  const auto rungs_of = [this](const SystemSpec& system) -> Rungs& { return ladder_->of(system); };
+  return Walk(rungs_of, options_, evidence).step();
 }
 
 std::string Judge::model_hash() {

@@ -16,7 +16,7 @@
 namespace ulpfuzz {
 
 struct JudgeOptions {
-  std::vector<SystemSpec> systems;  // those to judge; eager@py is always run beside them
+  std::vector<SystemSpec> systems;  // those to judge; eager@py of their environments runs beside
   int seeds = 1;                    // input sets
   // The precision ladder: also judge the same case in float32 (and float64), with the same numbers
   // as inputs. kAuto climbs when the lower rung leaves a doubt.
@@ -37,6 +37,9 @@ struct Evidence {
   Run run;
 };
 
+// Eager mode beside a system: of the same environment, for a torch is held against its own.
+SystemSpec eager_beside(const SystemSpec& system);
+
 // From evidence to verdicts. Pure: the same case, options and evidence give the same answer. What
 // was evaluated exactly is remembered from step to step, so one Judge serves one thread.
 //
@@ -49,7 +52,7 @@ class Judge {
 
   struct Step {
     std::vector<RunRequest> requests;  // runs still needed; empty: `verdicts` is final
-    std::vector<Verdict> verdicts;     // one for each system, eager first
+    std::vector<Verdict> verdicts;     // one for each system, eager (of each environment) first
   };
   Step next(const std::vector<Evidence>& evidence) const;
 

@@ -23,6 +23,25 @@ constexpr const char* kTraced =
     "        run(f)\n"
     "    return f\n\n";
 
+// AOTInductor makes a file, which another process could load; {} are arguments.
+constexpr const char* kPackaged =
+    "class Program(torch.nn.Module):\n"
+    "    def forward(self, *inputs):\n"
+    "        return program(*inputs)\n\n\n"
+    "def packaged():\n"
+    "    made = []\n"
+    "    def f(*inputs):\n"
+    "        if not made:\n"
+    "            exported = torch.export.export(Program(), inputs{})\n"
+    "            path = torch._inductor.aoti_compile_and_package(exported{})\n"
+    "            made.append(torch._inductor.aoti_load_package(path))\n"
+    "        return made[0](*inputs)\n"
+    "    return f\n\n";
+
+constexpr const char* kDynamicShapes =
+    ",\n                dynamic_shapes=(tuple({d: torch.export.Dim.AUTO for d in range(t.dim())}\n"
+    "                                      for t in inputs),)";
+
 // An option's text as the Python literal it most likely is.
 std::string option_literal(const std::string& text) {
   if (text == "1" || text == "true" || text == "True") return "True";
@@ -40,6 +59,15 @@ std::string name_list(const std::string& text) {
   return list + "']";
 }
 
+// "'a': True, 'b': 2"
+std::string option_items(const std::map<std::string, std::string>& options) {
+  std::string items;
+  for (const auto& [name, value] : options) {
+    items += fmt::format("{}'{}': {}", items.empty() ? "" : ", ", name, option_literal(value));
+  }
+  return items;
+}
+
 // The options that are arguments of their own are taken out of `options`.
 std::string torch_compile(std::map<std::string, std::string>& options, const std::string& backend,
                           bool dynamic) {
@@ -49,11 +77,7 @@ std::string torch_compile(std::map<std::string, std::string>& options, const std
     const auto option = options.extract(name);
     if (option) arguments += fmt::format(", {}={}", name, option_literal(option.mapped()));
   }
-  std::string others;
-  for (const auto& [name, value] : options) {
-    others += fmt::format("{}'{}': {}", others.empty() ? "" : ", ", name, option_literal(value));
-  }
-  if (!others.empty()) arguments += ", options={" + others + "}";
+  if (!options.empty()) arguments += ", options={" + option_items(options) + "}";
   return fmt::format("torch.compile({})", arguments);
 }
 
@@ -87,6 +111,14 @@ CompiledText compiled_text(const SystemSpec& system, const Environment& environm
   if (system.name == "torchscript") {
     text.expression = "traced(program)";
     text.functions = kTraced;
+    return text;
+  }
+  if (system.name == "aoti") {
+    text.imports = {"import torch._inductor"};
+    text.expression = "packaged()";
+    text.functions =
+        fmt::format(kPackaged, environment.dynamic ? kDynamicShapes : "",
+                    options.empty() ? "" : ", inductor_configs={" + option_items(options) + "}");
     return text;
   }
   std::string backend;

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 
 #include "ir/error.h"
+#include "systems/environments.h"
 
 namespace ulpfuzz {
 namespace {
@@ -21,6 +23,8 @@ constexpr std::array kKinds{
     SystemKind{"aot_eager", "python", true, "AOTAutograd's graphs, run by ATen's own kernels"},
     SystemKind{"thunder", "python", true, "Lightning Thunder, behind torch.compile or by itself"},
     SystemKind{"torchscript", "python", true, "torch.jit.trace, with its optimised graph"},
+    SystemKind{"aoti", "python", true, "AOTInductor's package, run by C++; forward only",
+               /*runner=*/"libtorch", /*differentiates=*/false},
 };
 
 constexpr std::string_view kHost = "systems/python/host.py";
@@ -53,30 +57,21 @@ std::string beside_binary(const char* file, int access) {
   return "";
 }
 
-// The interpreter of an environment, which is named by a folder with bin/python, or by the
-// interpreter itself; "" is the project's own.
+// The interpreter of an environment (environments.h), or of a virtual environment in a folder of
+// this name; "" is the project's own.
 std::string interpreter(const SystemSpec& system, const std::string& python) {
-  if (!system.environment.empty()) {
-    const fs::path path = system.environment;
-    if (fs::is_directory(path) && fs::exists(path / "bin/python")) return path / "bin/python";
-    if (fs::is_regular_file(path)) return path;
-    throw NotAvailable(to_string(system), "there is no environment '" + system.environment +
-                                              "': name a folder with bin/python in it");
-  }
-  if (!python.empty()) return python;
-  if (const std::string named = variable("ULPFUZZ_PYTHON"); !named.empty()) return named;
-  if (const fs::path root = above(".venv/bin/python"); !root.empty()) {
-    return root / ".venv/bin/python";
-  }
-  throw NotAvailable(to_string(system),
-                     "no Python with torch: set ULPFUZZ_PYTHON, or run make setup");
+  const std::string& name = system.environment;
+  if (name.empty()) return project_python(python, to_string(system));
+  const fs::path folder = environments_folder();
+  if (const std::optional<fs::path> found = environment_python(folder, name)) return *found;
+  if (fs::exists(fs::path(name) / "bin/python")) return fs::path(name) / "bin/python";
+  throw NotAvailable(to_string(system), "there is no environment '" + name +
+                                            "': 'ulpfuzz env list' says which there are, "
+                                            "'ulpfuzz env add' installs one");
 }
 
 std::vector<std::string> python_worker(const SystemSpec& system, const std::string& python) {
-  const std::string program = interpreter(system, python);
-  const fs::path root = above(kHost);
-  if (root.empty()) throw NotAvailable(to_string(system), std::string(kHost) + " is not there");
-  return {program, root / kHost};
+  return {interpreter(system, python), python_sources(to_string(system)) / "host.py"};
 }
 
 std::vector<std::string> libtorch_worker(const SystemSpec& system) {
@@ -115,6 +110,34 @@ const SystemKind& system_kind(const std::string& name) {
     known += (known.empty() ? "" : ", ") + std::string(kind.name);
   }
   throw NotAvailable(name, "there is no such system; there are " + known);
+}
+
+std::string project_python(const std::string& python, const std::string& whom) {
+  if (!python.empty()) return python;
+  if (const std::string named = variable("ULPFUZZ_PYTHON"); !named.empty()) return named;
+  if (const fs::path root = above(".venv/bin/python"); !root.empty()) {
+    return root / ".venv/bin/python";
+  }
+  throw NotAvailable(whom, "no Python with torch: set ULPFUZZ_PYTHON, or run make setup");
+}
+
+fs::path python_sources(const std::string& whom) {
+  const fs::path root = above(kHost);
+  if (root.empty()) throw NotAvailable(whom, std::string(kHost) + " is not there");
+  return (root / kHost).parent_path();
+}
+
+Case asked_of(const SystemSpec& system, const Case& c) {
+  const auto kind = std::ranges::find(kKinds, system.name, &SystemKind::name);
+  if (kind == kKinds.end() || kind->differentiates) return c;
+  Case forward = c;
+  forward.wrt.clear();
+  for (std::optional<Cotangent>& cotangent : forward.cotangents) cotangent.reset();
+  return forward;
+}
+
+WorkerCommand runner_command(const SystemSpec& system, const std::string& isa) {
+  return {libtorch_worker(system), isa_variables(isa)};
 }
 
 WorkerCommand worker_command(const SystemSpec& system, const std::string& python,

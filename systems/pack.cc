@@ -23,7 +23,9 @@ bool may_be_packed(const RunRequest& request) {
   const Environment& environment = request.test.environment;
   if (environment.warm_caches || environment.primed_by) return false;
   if (request.system.options.contains("fault")) return false;
-  return !(request.profile && system_kind(request.system.name).compiles);
+  const SystemKind& kind = system_kind(request.system.name);
+  if (!kind.runner.empty()) return false;
+  return !(request.profile && kind.compiles);
 }
 
 std::vector<std::vector<std::size_t>> plan_packs(std::span<const RunRequest* const> requests,

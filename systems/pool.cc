@@ -87,12 +87,12 @@ Slot::Warm& Slot::warm(const WorkerCommand& command, bool& fresh) {
 }
 
 WorkerAnswer Slot::run(const WorkerCommand& command, std::int64_t id, const Limits& limits,
-                       const std::string& message) {
+                       const std::string& message, std::span<const int> fds) {
   const AtWork at_work(meter_);
   for (;;) {
     bool fresh = false;
     Warm& entry = warm(command, fresh);
-    WorkerAnswer answer = entry.worker->run(message, id, limits, stop_fd_);
+    WorkerAnswer answer = entry.worker->run(message, id, limits, stop_fd_, fds);
     count(entry);
     const bool alive = entry.worker->alive();
     if (!alive) drop(command);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,7 +42,7 @@ class Slot {
   // was found dead before it began is replaced once. Throws NotAvailable when it cannot be started
   // or refuses the run.
   WorkerAnswer run(const WorkerCommand& command, std::int64_t id, const Limits& limits,
-                   const std::string& message);
+                   const std::string& message, std::span<const int> fds = {});
   WorkerHello hello(const WorkerCommand& command);
   void drop(const WorkerCommand& command);  // after it gave an answer that cannot be believed
 

@@ -155,7 +155,9 @@ Process::Process(const WorkerCommand& command) {
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
 
   std::vector<std::string> arguments = command.argv;
-  arguments.insert(arguments.end(), {"--fd", std::to_string(kChannelFd)});
+  if (command.channel) {
+    arguments.insert(arguments.end(), {"--fd", std::to_string(kChannelFd)});
+  }
   std::vector<std::string> variables = environment_with(command.variables);
   const std::vector<char*> argv = pointers(arguments);
   const std::vector<char*> envp = pointers(variables);

@@ -15,6 +15,7 @@ namespace ulpfuzz {
 struct WorkerCommand {
   std::vector<std::string> argv;
   std::map<std::string, std::string> variables;
+  bool channel = true;  // false: a program that is no worker, and gets no `--fd N`
 };
 
 // The end of what was written, as valid UTF-8 (other bytes become '?').

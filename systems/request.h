@@ -19,7 +19,7 @@ std::vector<ExpectedResult> expected_results(const RunRequest& request, const Op
 
 // The run message for a pack: requests of one system, environment and profile choice, with every
 // size a number. With `stock` a compiler takes no shortcuts. `worker` is the kind of the receiver:
-// "python", "libtorch".
+// "python", "libtorch". The one that runs a package is told nothing of how it was made.
 std::string run_message(std::int64_t id, std::span<const RunRequest* const> pack,
                         const Limits& limits, bool stock, std::string_view worker,
                         const OpTable& table);

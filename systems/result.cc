@@ -111,6 +111,8 @@ class ElementMemory {
     if (size_ > kMaxBytes) refuse("more than 4 GiB of elements");
   }
 
+  std::int64_t size() const { return size_; }
+
   // Ranges do not overlap, so all of them together are not larger than the memory.
   std::vector<std::byte> read(std::int64_t at, std::int64_t bytes) {
     if (at < 0 || bytes < 0 || at > size_ || bytes > size_ - at || bytes > left_) {
@@ -199,14 +201,19 @@ std::vector<KernelRecord> kernels_of(const Json& run) {
   return result;
 }
 
-Run run_of(const Json& json, const ExpectedRun& expected, ElementMemory& elements) {
+// The status of a run that made a package, where one is asked for.
+constexpr std::string_view kPackaged = "packaged";
+
+Run run_of(const Json& json, const ExpectedRun* expected, ElementMemory& elements) {
   if (!json.is_object()) refuse("a run is not an object");
   Run run;
   const std::string status = text(json, "status");
   if (const std::optional<Stage> stage = parse_stage(json.value("stage", ""))) run.stage = *stage;
-  if (status == "completed") {
+  if (status == "completed" && expected != nullptr) {
     run.stage = Stage::kEnd;
-    run.executions = executions_of(json, expected, elements);
+    run.executions = executions_of(json, *expected, elements);
+  } else if (status == kPackaged && expected == nullptr) {
+    run.stage = Stage::kCompile;
   } else if (status == "raised") {
     run.status = Run::Status::kRaised;
     const Json& exception = member(json, "exception", Json::value_t::object);
@@ -239,9 +246,27 @@ std::vector<Run> read_result(const Frame& frame, const std::vector<ExpectedRun>&
     }
     std::vector<Run> result;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      result.push_back(run_of(runs[i], expected[i], elements));
+      result.push_back(run_of(runs[i], &expected[i], elements));
     }
     return result;
+  } catch (const Json::exception& error) {
+    refuse(error.what());
+  }
+}
+
+Run read_package(Frame& frame, UniqueFd& package) {
+  const Json message = Json::parse(frame.text, nullptr, false);
+  if (!message.is_object()) refuse("it is not an object");
+  try {
+    ElementMemory memory(frame.fds);
+    const Json& runs = array(message, "runs");
+    if (runs.size() != 1) refuse(fmt::format("{} runs of one item", runs.size()));
+    Run run = run_of(runs[0], nullptr, memory);
+    if (run.completed()) {
+      if (memory.size() == 0) refuse("a package without a byte");
+      package = std::move(frame.fds.front());
+    }
+    return run;
   } catch (const Json::exception& error) {
     refuse(error.what());
   }

@@ -19,4 +19,8 @@ struct ExpectedRun {
 // the items that were asked for.
 std::vector<Run> read_result(const Frame& frame, const std::vector<ExpectedRun>& expected);
 
+// The run of a worker that makes packages (PROTOCOL.md, "Packages"), as little trusted. When it
+// made one, `package` holds it, a memfd, and the run is completed but without executions.
+Run read_package(Frame& frame, UniqueFd& package);
+
 }  // namespace ulpfuzz

@@ -12,6 +12,7 @@
 #include "systems/fault.h"
 #include "systems/kinds.h"
 #include "systems/pack.h"
+#include "systems/package_run.h"
 #include "systems/pool.h"
 #include "systems/request.h"
 #include "systems/result.h"
@@ -53,21 +54,12 @@ Prepared prepare(const RunRequest& request, const OpTable& table) {
     if (fault_kind(fault->second).in_program) ready.system.options.erase(fault);
   }
   ready.test = bind_symbols(ready.test);
+  if (ready.test != asked_of(ready.system, ready.test)) {
+    throw Error(ready.system.name, "runs forward only: ask for the forward part");
+  }
   verify(ready.test, table);
   prepared.expected = {ready.input_sets, expected_results(ready, table)};
   return prepared;
-}
-
-// A worker's end that is not a result, as a run.
-Run failed_run(const WorkerAnswer& answer) {
-  Run run;
-  run.stage = answer.stage;
-  run.status = answer.end == End::kHung          ? Run::Status::kHung
-               : answer.end == End::kOutOfMemory ? Run::Status::kOutOfMemory
-                                                 : Run::Status::kCrashed;
-  run.signal = answer.signal;
-  run.exception_message = answer.message;
-  return run;
 }
 
 // A compiler's word that it has run is not enough.
@@ -77,6 +69,34 @@ void require_proof(const SystemKind& kind, Run& run) {
   if (graphs != run.counters.end() && graphs->second >= 1) return;
   run.status = Run::Status::kNotCompiled;
   run.executions.clear();
+}
+
+// What is sent to a worker.
+struct Message {
+  std::int64_t id;
+  Limits limits;
+  std::string text;
+};
+
+// The runs of a pack; nothing when the pool was stopped.
+std::optional<std::vector<Run>> run_on(Slot& slot, const WorkerCommand& command,
+                                       const Message& message,
+                                       const std::vector<ExpectedRun>& expected) {
+  WorkerAnswer answer = slot.run(command, message.id, message.limits, message.text);
+  if (answer.end == End::kStopped) return std::nullopt;
+  std::vector<Run> runs;
+  if (answer.end == End::kResult) {
+    try {
+      runs = read_result(answer.result, expected);
+    } catch (const Error& error) {
+      slot.drop(command);
+      answer.end = End::kCrashed;
+      answer.message = error.what();
+    }
+  }
+  if (answer.end != End::kResult) runs.assign(expected.size(), failed_run(answer));
+  for (Run& run : runs) run.worker_text = answer.text;
+  return runs;
 }
 
 Limits times(const Limits& limits, double factor) {
@@ -170,6 +190,9 @@ std::vector<Run> Scheduler::Impl::run_all(std::span<const RunRequest* const> req
                                           Company company) {
   for (const RunRequest* request : requests) {  // before anything is run
     worker_command(request->system, options_.python, request->test.environment.isa);
+    if (!system_kind(request->system.name).runner.empty()) {
+      runner_command(request->system, request->test.environment.isa);
+    }
     const auto fault = request->system.options.find("fault");
     if (fault != request->system.options.end()) fault_kind(fault->second);
   }
@@ -271,27 +294,24 @@ std::vector<Run> Scheduler::Impl::attempt(Slot& slot, const Batch& batch, const 
   } catch (const Error& error) {
     return std::vector<Run>(pack.size(), raised("InvalidCase", error.what()));
   }
-  WorkerAnswer answer = slot.run(command, id, limits, message);
-  if (answer.end == End::kStopped) return std::vector<Run>(pack.size(), stopped_run());
-
-  std::vector<Run> runs;
-  if (answer.end == End::kResult) {
-    try {
-      runs = read_result(answer.result, expected);
-    } catch (const Error& error) {
-      slot.drop(command);
-      answer.end = End::kCrashed;
-      answer.message = error.what();
-    }
+  std::optional<std::vector<Run>> runs;
+  if (kind.runner.empty()) {
+    runs = run_on(slot, command, {id, limits, std::move(message)}, expected);
+  } else if (std::optional<Run> run =
+                 run_by_package(slot,
+                                {&first, &expected[0], command,
+                                 runner_command(first.system, first.test.environment.isa),
+                                 std::move(message), id, limits, stock},
+                                table_)) {
+    runs = {std::move(*run)};
   }
-  if (answer.end != End::kResult) runs.assign(pack.size(), failed_run(answer));
-  for (Run& run : runs) {
+  if (!runs) return std::vector<Run>(pack.size(), stopped_run());
+  for (Run& run : *runs) {
     require_proof(kind, run);
     run.packed_with = static_cast<int>(pack.size());
     run.stock = stock || (!kind.compiles && pack.size() == 1);
-    run.worker_text = answer.text;
   }
-  return runs;
+  return *std::move(runs);
 }
 
 Scheduler::SystemInfo Scheduler::Impl::info(const SystemSpec& system) {
@@ -301,10 +321,16 @@ Scheduler::SystemInfo Scheduler::Impl::info(const SystemSpec& system) {
   bool done = false;
   pool_.submit([&](Slot& slot) {
     try {
-      const WorkerCommand command = worker_command(system, options_.python, "native");
-      const WorkerHello hello = slot.hello(command);
-      info.versions = hello.versions;
-      info.available = std::ranges::find(hello.systems, system.name) != hello.systems.end();
+      std::vector<WorkerCommand> commands{worker_command(system, options_.python, "native")};
+      if (!system_kind(system.name).runner.empty()) {
+        commands.push_back(runner_command(system, "native"));
+      }
+      info.available = true;
+      for (const WorkerCommand& command : commands) {
+        const WorkerHello hello = slot.hello(command);
+        info.versions.insert(hello.versions.begin(), hello.versions.end());
+        info.available &= std::ranges::find(hello.systems, system.name) != hello.systems.end();
+      }
       if (!info.available) info.why_not = "the worker does not serve it";
     } catch (const std::exception& error) {
       info.why_not = error.what();

@@ -86,6 +86,9 @@ struct SystemKind {
   std::string_view worker;  // "python", "libtorch"
   bool compiles;            // must prove a compile
   std::string_view meaning;
+  // The worker that runs what `worker` made: a package that the scheduler hands over. "": itself.
+  std::string_view runner = {};
+  bool differentiates = true;  // has a backward pass; see asked_of in kinds.h
 };
 std::span<const SystemKind> system_kinds();
 

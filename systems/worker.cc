@@ -64,6 +64,18 @@ std::string signal_name(int signal) {
 
 }  // namespace
 
+Run failed_run(const WorkerAnswer& answer) {
+  using End = WorkerAnswer::End;
+  Run run;
+  run.stage = answer.stage;
+  run.status = answer.end == End::kHung          ? Run::Status::kHung
+               : answer.end == End::kOutOfMemory ? Run::Status::kOutOfMemory
+                                                 : Run::Status::kCrashed;
+  run.signal = answer.signal;
+  run.exception_message = answer.message;
+  return run;
+}
+
 Worker::Event Worker::next(Frame& frame, Clock::time_point deadline, int stop_fd) {
   for (;;) {
     process_.drain();
@@ -114,11 +126,11 @@ class Worker::Conversation {
   Conversation(Worker& worker, std::int64_t id, const Limits& limits, int stop_fd)
       : worker_(worker), id_(id), limits_(limits), stop_fd_(stop_fd) {}
 
-  WorkerAnswer hold(std::string_view text) {
+  WorkerAnswer hold(std::string_view text, std::span<const int> fds) {
     worker_.process_.drain();
     worker_.process_.text().take();  // what was said before does not belong to this run
     const Clock::time_point deadline = after(kStartSeconds);
-    if (worker_.process_.channel().send(text, {}, deadline)) {
+    if (worker_.process_.channel().send(text, fds, deadline)) {
       listen(deadline);
     } else {
       lost(WorkerAnswer::End::kCrashed, "did not take the request");
@@ -260,9 +272,9 @@ class Worker::Conversation {
   bool killed_child_ = false;
 };
 
-WorkerAnswer Worker::run(std::string_view text, std::int64_t id, const Limits& limits,
-                         int stop_fd) {
-  return Conversation(*this, id, limits, stop_fd).hold(text);
+WorkerAnswer Worker::run(std::string_view text, std::int64_t id, const Limits& limits, int stop_fd,
+                         std::span<const int> fds) {
+  return Conversation(*this, id, limits, stop_fd).hold(text, fds);
 }
 
 }  // namespace ulpfuzz

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct WorkerAnswer {
   bool started = false;         // the child was there
 };
 
+// A worker's end that is not a result, as a run.
+Run failed_run(const WorkerAnswer& answer);
+
 // One worker process and the conversation with it (PROTOCOL.md). Whatever the process does, run()
 // returns soon after the limits: the child's group is killed first, so that the warm worker
 // survives, then the worker. A worker that broke the protocol or did not survive is not alive() and
@@ -56,9 +60,10 @@ class Worker {
   const WorkerHello& hello() const { return hello_; }
   bool alive() const { return !process_.ended(); }
 
-  // `text` is the run message's JSON, `id` its id, `limits` what it says. The wall limit counts
-  // from when the child has started: before, the worker may be warming up.
-  WorkerAnswer run(std::string_view text, std::int64_t id, const Limits& limits, int stop_fd = -1);
+  // `text` is the run message's JSON, `id` its id, `limits` what it says; `fds` travel with it. The
+  // wall limit counts from when the child has started: before, the worker may be warming up.
+  WorkerAnswer run(std::string_view text, std::int64_t id, const Limits& limits, int stop_fd = -1,
+                   std::span<const int> fds = {});
 
   double cpu_seconds() const { return process_.cpu_seconds(); }
   pid_t pid() const { return process_.pid(); }

@@ -10,12 +10,14 @@
 #include <fstream>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "ir/error.h"
 #include "ir/json.h"
 #include "systems/libtorch/execute.h"
 #include "systems/libtorch/faults.h"
 #include "systems/libtorch/kernels.h"
+#include "systems/libtorch/package.h"
 #include "systems/libtorch/results.h"
 #include "systems/libtorch/switches.h"
 
@@ -73,11 +75,15 @@ bool is_out_of_memory(const c10::Error& error) {
 
 class ServedRun {
  public:
-  ServedRun(Channel& channel, const Json& message)
-      : channel_(channel), id_(message.at("id").get<std::int64_t>()), message_(message) {
+  ServedRun(Channel& channel, const Json& message, int package)
+      : channel_(channel),
+        id_(message.at("id").get<std::int64_t>()),
+        message_(message),
+        package_fd_(package) {
+    if ((message.at("system") == "aoti") != (package >= 0)) throw Error("a package goes with aoti");
     if (const auto it = message.find("options"); it != message.end()) {
       for (const auto& [name, value] : it->items()) {
-        if (name != "fault") throw Error("options", "eager@cpp has no option '" + name + "'");
+        if (name != "fault") throw Error("options", "there is no option '" + name + "'");
         fault_ = value.get<std::string>();
       }
     }
@@ -129,6 +135,11 @@ class ServedRun {
   }
 
   void fill(Json& run, const Case& c, const Json& item) {
+    std::optional<Package> package;
+    if (package_fd_ >= 0) {
+      package.emplace(package_fd_, at::Device(c.environment.device));
+      forward_ = [&package](const std::vector<at::Tensor>& inputs) { return package->run(inputs); };
+    }
     std::vector<std::string> written;
     for (const Json& input : item.at("inputs")) {
       if (input.at("written").get<bool>()) written.push_back(input.at("name").get<std::string>());
@@ -137,10 +148,13 @@ class ServedRun {
     const Json& sets = item.at("input_sets");
     for (const Json& set : sets) {
       const std::string digits = set.get<std::string>();
-      Outcome outcome = execute(c, std::stoull(digits), [this](Stage stage) {
-        enter(stage);
-        if (stage == Stage::kForward) fault_before_forward(fault_);
-      });
+      Outcome outcome = execute(
+          c, std::stoull(digits),
+          [this](Stage stage) {
+            enter(stage);
+            if (stage == Stage::kForward) fault_before_forward(fault_);
+          },
+          forward_);
       fault_in_results(fault_, outcome);
       executions.push_back(
           {{"input_set", digits}, {"tensors", describe(c, written, outcome, elements_)}});
@@ -154,7 +168,8 @@ class ServedRun {
   Json watch_kernels(const Case& c, std::uint64_t input_set) {
     enter(Stage::kProfile);
     KernelWatch watch;
-    execute(c, input_set, [&](Stage stage) { watch.phase(std::string(name(stage))); });
+    execute(
+        c, input_set, [&](Stage stage) { watch.phase(std::string(name(stage))); }, forward_);
     Json kernels = Json::array();
     for (const KernelRecord& record : watch.found()) {
       Json outputs = Json::array();
@@ -194,6 +209,8 @@ class ServedRun {
   Channel& channel_;
   const std::int64_t id_;
   const Json& message_;
+  const int package_fd_;
+  Forward forward_;  // of a package
   std::string fault_;
   ElementFile elements_;
   Stage stage_ = Stage::kStart;
@@ -207,6 +224,8 @@ std::map<std::string, std::string> versions() {
   return {{"torch", TORCH_VERSION}, {"cpu_capability", at::get_cpu_capability()}};
 }
 
-void serve_run(Channel& channel, const Json& message) { ServedRun(channel, message).serve(); }
+void serve_run(Channel& channel, const Json& message, int package) {
+  ServedRun(channel, message, package).serve();
+}
 
 }  // namespace ulpfuzz::libtorch

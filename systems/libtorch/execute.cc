@@ -14,7 +14,7 @@
 namespace ulpfuzz::libtorch {
 namespace {
 
-std::vector<at::Tensor> forward(const Program& program, const std::vector<at::Tensor>& inputs) {
+std::vector<at::Tensor> run_nodes(const Program& program, const std::vector<at::Tensor>& inputs) {
   std::map<std::string, std::vector<at::Tensor>, std::less<>> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) values[program.inputs[i].name] = {inputs[i]};
   const Lookup lookup = [&](const Ref& ref) {
@@ -54,14 +54,15 @@ std::vector<at::Tensor> backward(const Case& c, const Outcome& outcome, std::uin
 
 }  // namespace
 
-Outcome execute(const Case& c, std::uint64_t input_set, const std::function<void(Stage)>& enter) {
+Outcome execute(const Case& c, std::uint64_t input_set, const std::function<void(Stage)>& enter,
+                const Forward& forward) {
   Outcome outcome;
   outcome.inputs = make_inputs(c, input_set, at::Device(c.environment.device));
   at::manual_seed(c.environment.rng_seed);
   enter(Stage::kForward);
   {
     const ForwardScope scope(c.environment);
-    outcome.outputs = forward(c.program, outcome.inputs);
+    outcome.outputs = forward ? forward(outcome.inputs) : run_nodes(c.program, outcome.inputs);
   }
   if (c.environment.grad && !c.wrt.empty()) {
     outcome.gradients = backward(c, outcome, input_set, enter);

@@ -20,6 +20,10 @@ struct Outcome {
 // Runs the case's program eagerly, and autograd after it, on one input set (PROTOCOL.md,
 // "Executions"). The environment is in force already (switches.h). `enter` is called before the
 // forward and the backward pass. Throws what the operators throw.
-Outcome execute(const Case& c, std::uint64_t input_set, const std::function<void(Stage)>& enter);
+//
+// `forward`: where given, what is called in place of the program's operators.
+using Forward = std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& inputs)>;
+Outcome execute(const Case& c, std::uint64_t input_set, const std::function<void(Stage)>& enter,
+                const Forward& forward = {});
 
 }  // namespace ulpfuzz::libtorch

@@ -16,6 +16,7 @@
 #include "ir/error.h"
 #include "systems/frames.h"
 #include "systems/libtorch/child.h"
+#include "systems/libtorch/package.h"
 
 // ulpfuzz-libtorch --fd N: the worker that runs systems of LibTorch (systems/PROTOCOL.md). It warms
 // up on one thread and forks a child for each run.
@@ -44,14 +45,15 @@ void require_single_thread() {
   if (threads != 1) throw Error("more than one thread before a fork: the child would hang");
 }
 
-[[noreturn]] void be_child(Channel& channel, const Json& message, pid_t parent) {
+[[noreturn]] void be_child(Channel& channel, const Json& message, const Frame& frame,
+                           pid_t parent) {
   int status = 1;
   try {
     ::setpgid(0, 0);
     die_with_parent(parent);
     const Json started = {{"type", "started"}, {"id", message.at("id")}, {"pid", ::getpid()}};
     if (channel.send(started.dump())) {
-      serve_run(channel, message);
+      serve_run(channel, message, frame.fds.empty() ? -1 : frame.fds.front().get());
       status = 0;
     }
   } catch (const std::exception& error) {
@@ -61,12 +63,13 @@ void require_single_thread() {
   std::_Exit(status);  // no destructors of libraries: whatever they do is not part of the run
 }
 
-void serve(Channel& channel, const Json& message) {
+void serve(Channel& channel, const Json& message, const Frame& frame) {
+  if (message.at("system") == "aoti") prepare_for_packages();
   require_single_thread();
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) throw Error(std::string("cannot fork: ") + std::strerror(errno));
-  if (child == 0) be_child(channel, message, parent);
+  if (child == 0) be_child(channel, message, frame, parent);
   siginfo_t ended{};
   while (::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) != 0) {
     if (errno != EINTR) throw Error("cannot wait for a child");
@@ -104,7 +107,7 @@ void converse(int fd) {
   const Json hello = {{"type", "hello"},
                       {"protocol", 1},
                       {"worker", "libtorch"},
-                      {"systems", {"eager@cpp"}},
+                      {"systems", {"eager@cpp", "aoti"}},
                       {"versions", versions()}};
   if (!channel.send(hello.dump())) return;
   Frame frame;
@@ -113,7 +116,7 @@ void converse(int fd) {
     const std::string type = message.at("type").get<std::string>();
     if (type == "bye") return;
     if (type != "run") throw Error("a message of an unknown type: " + type);
-    serve(channel, message);
+    serve(channel, message, frame);
   }
 }
 

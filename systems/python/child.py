@@ -17,7 +17,7 @@ import attest
 import faults
 from compilers import SYSTEMS
 from environment import Environment
-from execute import Item, Pack, run_once
+from execute import Item, Pack, make_inputs, run_once
 from frames import Channel, Message
 from results import Description, Elements, describe
 
@@ -121,7 +121,7 @@ class Job:
             return
         _lift_memory_limit()
         message = {"type": "result", "id": self._request["id"], "runs": runs, "fds": 1}
-        if self._fault == "bad-frame":
+        if self._fault == "bad-frame" and self._system.package is None:
             self._channel.send_text(b"{not json")
         else:
             self._channel.send(message, [self._elements.fd])
@@ -135,10 +135,14 @@ class Job:
             self._stages.enter("build")
             self._environment.apply()
             items = [Item.of(spec, number) for number, spec in enumerate(specs)]
-            call = self._prepare(items)
-            self._execute(call, items, executions)
+            if self._system.package is not None:
+                common["status"] = "packaged"
+                self._package(items)
+            else:
+                call = self._prepare(items)
+                self._execute(call, items, executions)
             common["counters"] = self._system.counters()
-            if self._request["profile"]:
+            if self._request["profile"] and self._system.package is None:
                 common["kernels"] = self._attest(call, items)
             if self._system.compiles and common["counters"]["graphs"] == 0:
                 common["status"] = "not-compiled"
@@ -179,6 +183,21 @@ class Job:
             self._phase = "compile"
             run_once(call, items, 0, environment)
         return call
+
+    def _package(self, items: list[Item]) -> None:
+        """The memfd gets the package; there is one, so there is one item."""
+        (item,) = items
+        make, environment = self._system.package, self._environment
+        assert make is not None
+        inputs = make_inputs(item, item.input_sets[0], environment.device)
+        if environment.caching:
+            self._stages.enter("prime")
+            before = replace(environment, sdpa=environment.primed_by or environment.sdpa)
+            with contextlib.suppress(Exception):
+                make(item.program, inputs, before, self._options)
+            self._system.reset()
+        self._stages.enter("compile")
+        self._elements.write(make(item.program, inputs, environment, self._options))
 
     def _execute(self, call: Pack, items: list[Item], executions: list[list[Run]]) -> None:
         for turn in range(max(len(item.input_sets) for item in items)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import lightning_thunder
+from aoti import AOTI
 from dynamo import AOT_EAGER
 from environment import Environment
 from execute import Pack, Program, packed
@@ -38,6 +39,7 @@ SYSTEMS: dict[str, System] = {
     "inductor": INDUCTOR,
     "aot_eager": AOT_EAGER,
     "torchscript": TORCHSCRIPT,
+    "aoti": AOTI,
 }
 if lightning_thunder.installed():
     SYSTEMS["thunder"] = lightning_thunder.THUNDER

@@ -24,19 +24,23 @@ def _make(programs: list[Program], environment: Environment, options: Options) -
             value = options.pop(name)
             how[name] = value if name == "mode" else literal(value)
     if options:
-        how["options"] = {name: _typed(name, value) for name, value in options.items()}
+        how["options"] = {name: typed("inductor", name, value) for name, value in options.items()}
     return as_one(programs, dynamo.compile_with("inductor", environment, **how))
 
 
-def _typed(name: str, text: str) -> Any:
+def typed(system: str, name: str, text: str) -> Any:
     """An option's text as the type that Inductor's configuration has there."""
     from torch._inductor import config
 
     known = config.get_config_copy()
     if name not in known:
-        raise ValueError(f"inductor has no option {name}")
+        raise ValueError(f"{system} has no option {name}")
     value = literal(text)
     return bool(value) if isinstance(known[name], bool) else value
+
+
+def remember_probes(folder: Path) -> None:
+    probes.remember(folder / "vector-units")
 
 
 def warm_up(folder: Path, fully: bool) -> None:
@@ -46,7 +50,7 @@ def warm_up(folder: Path, fully: bool) -> None:
     Forward only: a joint graph starts the autograd engine's threads, and no child could be forked.
     """
     dynamo.prepare()
-    probes.remember(folder / "vector-units")
+    remember_probes(folder)
     if not fully:
         return
 
@@ -57,15 +61,15 @@ def warm_up(folder: Path, fully: bool) -> None:
 
     dynamo.set_caches(False)
     torch.compile(program)(torch.zeros(8, 8), torch.zeros(8, 8), torch.tensor([0, 1]))
-    _reset()
+    reset()
 
 
-def _reset() -> None:
+def reset() -> None:
     dynamo.reset()
     torch._inductor.metrics.reset()
 
 
-def _counters() -> Counters:
+def counters() -> Counters:
     from torch._dynamo.utils import counters
     from torch._inductor import metrics
 
@@ -80,7 +84,7 @@ def _counters() -> Counters:
     return dynamo.counters() | {name: int(count) for name, count in found.items()}
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     from torch._inductor import cpp_builder
 
     compiler = cpp_builder.get_cpp_compiler()
@@ -93,8 +97,8 @@ INDUCTOR = System(
     make=_make,
     warm_up=warm_up,
     quicken=kernels.join,
-    reset=_reset,
-    counters=_counters,
+    reset=reset,
+    counters=counters,
     observe=dynamo.observe,
-    versions=_versions,
+    versions=versions,
 )

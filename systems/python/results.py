@@ -15,7 +15,7 @@ Description = dict[str, Any]
 
 
 class Elements:
-    """A memfd that elements are appended to."""
+    """A memfd that elements, or a package, are appended to."""
 
     def __init__(self) -> None:
         self.fd = os.memfd_create("ulpfuzz-results", os.MFD_CLOEXEC)
@@ -25,11 +25,14 @@ class Elements:
         """Appends the elements of a contiguous CPU tensor; returns where they are: start, bytes."""
         length, start = plain.numel() * plain.element_size(), self.size
         if length:
-            memory = memoryview((ctypes.c_char * length).from_address(plain.data_ptr()))
-            while memory:
-                memory = memory[os.write(self.fd, memory) :]
-        self.size += length
+            self.write((ctypes.c_char * length).from_address(plain.data_ptr()))
         return start, length
+
+    def write(self, content: bytes | ctypes.Array[ctypes.c_char]) -> None:
+        memory = memoryview(content)
+        self.size += len(memory)
+        while memory:
+            memory = memory[os.write(self.fd, memory) :]
 
 
 class _Aliases:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from environment import Environment
 from execute import Pack, Program, packed
 
@@ -36,6 +38,9 @@ class System:
     # Whole executions, on fresh inputs and thrown away, that belong to the compile: of a system that
     # compiles as it runs and does not say when.
     rehearsals: int = 0
+    # Of a system whose code another worker runs: the program, compiled for such inputs, as that worker
+    # takes it. `make` is not called then.
+    package: Callable[[Program, list[torch.Tensor], Environment, Options], bytes] | None = None
 
 
 def as_one(programs: list[Program], compiled: Callable[[Function], Function]) -> Pack:

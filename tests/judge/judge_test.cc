@@ -157,5 +157,36 @@ TEST(Rung, DtypeArgumentsAreRaisedAndIntegersStay) {
   EXPECT_EQ(std::get<DType>(*high.program.nodes[1].find("dtype")), DType::kInt32);
 }
 
+// What is asked for at first: systems, with the number of inputs to differentiate by.
+std::vector<std::pair<std::string, std::size_t>> first_wishes(const Case& c,
+                                                              const std::string& systems) {
+  JudgeOptions options;
+  options.systems = parse_systems(systems);
+  std::vector<std::pair<std::string, std::size_t>> wishes;
+  for (const RunRequest& request : Judge(c, options, op_table()).next({}).requests) {
+    wishes.emplace_back(to_string(request.system), request.test.wrt.size());
+  }
+  return wishes;
+}
+
+TEST(Judge, HoldsASystemAgainstEagerOfItsOwnEnvironment) {
+  using testing::Pair;
+  EXPECT_THAT(first_wishes(sine(DType::kFloat32), "inductor,inductor@old,inductor[a=1]@old"),
+              testing::UnorderedElementsAre(Pair("eager@py", 0), Pair("eager@py@old", 0),
+                                            Pair("inductor", 0), Pair("inductor@old", 0),
+                                            Pair("inductor[a=1]@old", 0)));
+}
+
+// Its neighbour is eager mode of the forward part: the same is asked of both.
+TEST(Judge, AsksAForwardOnlySystemForTheForwardPart) {
+  using testing::Pair;
+  Case c = sine(DType::kFloat32);
+  c.wrt = {"x"};
+  c.cotangents[0].emplace();
+  EXPECT_THAT(first_wishes(c, "inductor,aoti"),
+              testing::UnorderedElementsAre(Pair("eager@py", 1), Pair("inductor", 1),
+                                            Pair("eager@py", 0), Pair("aoti", 0)));
+}
+
 }  // namespace
 }  // namespace ulpfuzz

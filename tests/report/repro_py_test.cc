@@ -115,6 +115,10 @@ TEST(ReproPy, WritesEachSystemAsItsUserWould) {
   const std::string traced = script("torchscript");
   EXPECT_THAT(traced, HasSubstr("torch.jit.trace(program, inputs, check_trace=False)"));
   EXPECT_THAT(traced, HasSubstr("run(traced(program))"));
+  const std::string package = script("aoti[max_autotune=1]");
+  EXPECT_THAT(package, HasSubstr("aoti_compile_and_package(exported, "
+                                 "inductor_configs={'max_autotune': True})"));
+  EXPECT_THAT(package, HasSubstr("run(packaged())"));
 }
 
 TEST(ReproPy, GradientsComeFromExplicitCotangents) {
