@@ -6,6 +6,7 @@
 #include "judge/tolerance.h"
 #include "ops/table.h"
 #include "report/nearness_text.h"
+#include "systems/kinds.h"
 
 namespace ulpfuzz {
 namespace {
@@ -32,7 +33,9 @@ Counts count(const Case& c, const std::vector<Tolerance>& tolerances,
   std::vector<std::uint64_t> sets;  // others than the tolerance was found with
   for (int i = 0; i < o.seeds; ++i) sets.push_back(static_cast<std::uint64_t>(o.seeds + i));
   requests.push_back({c, parse_system("eager@py"), sets});
-  for (const SystemSpec& system : systems) requests.push_back({c, system, sets});
+  for (const SystemSpec& system : systems) {
+    requests.push_back({asked_of(system, c), system, sets});
+  }
   Scheduler scheduler(op_table(), o.systems.scheduler());
   const std::vector<Run> runs = scheduler.run(requests, Company::kStock);
   Counts counts;
