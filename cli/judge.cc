@@ -58,7 +58,7 @@ ExitStatus run(const Options& o) {
   options.systems = o.systems.parsed();
   options.seeds = o.seeds;
   options.ladder = JudgeOptions::Ladder::kAlways;
-  options.values = !o.no_values;
+  options.values = options.confirm = !o.no_values;
   Scheduler scheduler(op_table(), o.systems.scheduler());
   const Judged judged = judge_cases({c}, options, op_table(), scheduler, Company::kStock).front();
   const std::vector<Nearness> near = nearness(judged.verdicts);
