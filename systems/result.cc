@@ -221,7 +221,7 @@ constexpr std::string_view kPackaged = "packaged";
 Run run_of(const Json& json, const ExpectedRun* expected, ElementMemory& elements) {
   if (!json.is_object()) refuse("a run is not an object");
   Run run;
-  run.has_values = expected.has_values;
+  run.has_values = expected == nullptr || expected->has_values;
   const std::string status = text(json, "status");
   if (const std::optional<Stage> stage = parse_stage(json.value("stage", ""))) run.stage = *stage;
   if (status == "completed" && expected != nullptr) {
