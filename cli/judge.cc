@@ -52,6 +52,18 @@ nlohmann::json json_of(const Nearness& n) {
           {"nearest", n.nearest}};
 }
 
+void print_kernels(const Verdict& verdict) {
+  for (const KernelTensorRow& row : verdict.kernels) {
+    fmt::print("  {} {}, {}:\n", row.kernel, row.phase, row.tensor);
+    const auto say = [](const std::string& s) { return s.empty() ? "did not run" : s; };
+    if (row.differs()) {
+      fmt::print("    eager {}\n    found {}\n", say(row.eager), say(row.system));
+    } else {
+      fmt::print("    {}\n", row.eager);
+    }
+  }
+}
+
 ExitStatus run(const Options& o) {
   const Case c = o.systems.placed(find_case(o.named, o.store));
   JudgeOptions options;
@@ -72,7 +84,10 @@ ExitStatus run(const Options& o) {
     fmt::print("{}\n", object.dump());
   } else {
     // With several input sets their comparison says more than each one's measures.
-    for (const Verdict& verdict : judged.verdicts) print(verdict, near.empty());
+    for (const Verdict& verdict : judged.verdicts) {
+      print(verdict, near.empty());
+      print_kernels(verdict);
+    }
     fmt::print("{}", nearness_text(near, c));
   }
   return status_of(judged.verdicts);

@@ -37,7 +37,8 @@ JudgeOptions options_for(const Verdict& verdict, const JudgeOptions& options) {
   one.systems = {parse_system(verdict.system)};
   one.ladder = JudgeOptions::Ladder::kNone;  // see case_on_rung
   one.confirm = verdict.primary == VerdictKind::kLessAccurate;
-  one.profile = verdict.primary == VerdictKind::kKernelMismatch;
+  one.profile = verdict.primary == VerdictKind::kKernelMismatch ||
+                verdict.primary == VerdictKind::kStrideAssert;
   return one;
 }
 

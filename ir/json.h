@@ -44,6 +44,7 @@ Json json_of(const Environment& environment);
 Json json_of(const ModelConfig& model);
 Json json_of(const Program& program);  // see ir/schema/case.schema.json
 Json json_of(const Case& c);
+Json json_of(const KernelRecord& kernel);  // see ir/schema/run.schema.json
 Json json_of(const TensorLayout& layout);  // {"dtype":...,"shape":[],"strides":[],"offset":0}
 
 // The inverses. Numbers may be plain JSON numbers where a person would write them so, and members

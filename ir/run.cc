@@ -93,16 +93,23 @@ Json execution_json(const Execution& execution) {
   return {{"input_set", std::to_string(execution.input_set)}, {"tensors", tensors}};
 }
 
-Json kernel_json(const KernelRecord& kernel) {
-  Json outputs = Json::array();
-  for (const TensorLayout& layout : kernel.outputs) outputs.push_back(json_of(layout));
-  return {{"name", kernel.name},
-          {"phase", kernel.phase},
-          {"count", kernel.count},
-          {"outputs", outputs}};
+Json kernel_tensors_json(const std::vector<KernelTensor>& tensors) {
+  Json list = Json::array();
+  for (const KernelTensor& tensor : tensors) {
+    list.push_back({{"name", tensor.name}, {"layout", json_of(tensor.layout)}});
+  }
+  return list;
 }
 
 }  // namespace
+
+Json json_of(const KernelRecord& kernel) {
+  return {{"name", kernel.name},
+          {"phase", kernel.phase},
+          {"count", kernel.count},
+          {"outputs", kernel_tensors_json(kernel.outputs)},
+          {"inputs", kernel_tensors_json(kernel.inputs)}};
+}
 
 std::string_view name(Stage stage) { return kStages[static_cast<std::size_t>(stage)]; }
 
@@ -189,7 +196,7 @@ std::string to_json(const Run& run) {
     executions_list.push_back(execution_json(execution));
   }
   Json kernels_list = Json::array();
-  for (const KernelRecord& kernel : run.kernels) kernels_list.push_back(kernel_json(kernel));
+  for (const KernelRecord& kernel : run.kernels) kernels_list.push_back(json_of(kernel));
   Json json = {{"status", std::string(name(run.status))},
                {"stage", std::string(name(run.stage))},
                {"executions", executions_list},

@@ -72,12 +72,21 @@ struct TensorResult {
   std::vector<std::int64_t> integers() const;  // integral types
 };
 
-// A kernel of interest that ran (attention, library calls), as the profiler saw it.
+// A tensor that a kernel took or gave.
+struct KernelTensor {
+  std::string name;  // as the operator's schema calls it: "query", "logsumexp"; "" without a name
+  TensorLayout layout;
+  bool operator==(const KernelTensor&) const = default;
+};
+
+// A kernel of interest that ran (attention, library calls), as the dispatcher reports it to
+// observers. What a kernel saved for the backward pass are inputs of its backward call.
 struct KernelRecord {
   std::string name;   // "aten::_scaled_dot_product_flash_attention_for_cpu"
   std::string phase;  // "forward", "backward"
-  int count = 1;
-  std::vector<TensorLayout> outputs;  // where known
+  int count = 1;      // calls that took and gave tensors of exactly these layouts
+  std::vector<KernelTensor> outputs = {};
+  std::vector<KernelTensor> inputs = {};  // without those that are None
   bool operator==(const KernelRecord&) const = default;
 };
 
@@ -112,6 +121,7 @@ struct Run {
   std::map<std::string, double> cpu_seconds;    // by stage name; shared evenly by a pack
   double wall_seconds = 0;
   int packed_with = 1;      // programs compiled together, this one included
+  bool has_values = true;   // false: of a system that knows layouts alone (fake@py)
   bool stock = false;       // run as a user would: alone, the compiler without shortcuts
   std::string worker_text;  // the tail of what the worker wrote to stdout and stderr
 

@@ -103,6 +103,11 @@ Json measure_json(const TensorMeasure& m) {
           {"masked", m.masked}};
 }
 
+Json kernel_json(const KernelTensorRow& row) {
+  return {{"kernel", row.kernel}, {"phase", row.phase},   {"tensor", row.tensor},
+          {"eager", row.eager},   {"system", row.system}, {"differs", row.differs()}};
+}
+
 }  // namespace
 
 std::string_view name(VerdictKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
@@ -145,10 +150,13 @@ std::string to_json(const Verdict& verdict) {
   for (const Fact& fact : verdict.facts) facts.push_back(fact_json(fact));
   Json measures = Json::array();
   for (const TensorMeasure& measure : verdict.measures) measures.push_back(measure_json(measure));
+  Json kernels = Json::array();
+  for (const KernelTensorRow& row : verdict.kernels) kernels.push_back(kernel_json(row));
   return canonical({{"system", verdict.system},
                     {"primary", std::string(name(verdict.primary))},
                     {"facts", facts},
                     {"measures", measures},
+                    {"kernels", kernels},
                     {"judge_model", verdict.judge_model}});
 }
 

@@ -66,12 +66,24 @@ struct TensorMeasure {
   std::int64_t masked = 0;  // elements left out: undefined, tainted
 };
 
+// One tensor of an attention kernel, in eager and in the system: a note, no finding. Another layout
+// than eager's is a compiler's right as long as nobody outside sees it.
+struct KernelTensorRow {
+  std::string kernel;  // "aten::_scaled_dot_product_flash_attention_for_cpu"
+  std::string phase;   // "forward", "backward"
+  std::string tensor;  // "output", "logsumexp"; of what went into a backward kernel "saved query"
+  std::string eager;   // its layout; "": eager did not run this kernel
+  std::string system;  // likewise
+  bool differs() const { return eager != system; }
+};
+
 struct Verdict {
   std::string system;
   VerdictKind primary = VerdictKind::kUndecided;
   std::vector<Fact> facts;
   std::vector<TensorMeasure> measures;
-  std::string judge_model;  // hash of the judge's constants and version
+  std::vector<KernelTensorRow> kernels = {};  // of attention, where it was attested
+  std::string judge_model;                    // hash of the judge's constants and version
 };
 
 // The primary of a list of facts, by precedence; kAgree for none.

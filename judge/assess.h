@@ -19,6 +19,7 @@ struct Assessment {
   // Excess over the margin in standard deviations, of each tensor, averaged over the input sets.
   std::map<std::string, double> excess;
   std::map<std::string, double> ratio;  // mean log ratio to the legal executions
+  std::vector<KernelTensorRow> kernels;
 };
 
 // Exact values and legal executions of one case, computed once for all systems and input sets.

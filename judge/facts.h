@@ -25,14 +25,31 @@ bool eager_event_facts(const Run& eager, const std::string& rung, std::vector<Fa
 void metadata_facts(const Execution& execution, const Execution& eager, const std::string& rung,
                     std::vector<Fact>& facts);
 
+// fake = real: what a system of layouts alone (FakeTensorMode) says of each result against what
+// eager's kernels gave: dtype, shape, strides of dimensions of more than one element, offset,
+// storage; gradients too.
+void fake_facts(const Run& fake, const Run& eager, const std::string& rung,
+                std::vector<Fact>& facts);
+
 // Two executions of the same input set in one process.
 void determinism_facts(const Run& run, const std::string& rung, std::vector<Fact>& facts);
 
-// Which attention kernel a run attests: the fused kernel that the profiler saw, else "math".
-std::string attention_kernel(const Run& run, std::string_view phase);
-// The kernel that was asked for against the one that ran. Silent for programs without attention.
-void kernel_facts(const Run& run, const Run& eager, const Case& c, const std::string& rung,
+// The attention kernels that a run attests in its forward pass: the fused ones that were seen, else
+// the math path, which a compiler takes apart into products and a softmax of its own.
+std::vector<SdpaKernel> attention_kernels(const Run& run);
+// What was asked for against what ran, under a choice of kernels. `accepting`: kernels of the list
+// of which an eager run, with nothing else in the list, shows that they take the whole program.
+// Eager is held against the list: a kernel outside, or, where the order has priority, one behind an
+// accepting one. Another system is held against eager and then against the list.
+void kernel_facts(const Run& run, const Run& eager, bool is_eager, const Case& c,
+                  const std::vector<SdpaKernel>& accepting, const std::string& rung,
                   std::vector<Fact>& facts);
+// Kernels of the list, in order of priority, of which kernel_facts needs to know whether they
+// accept: those before one that ran.
+std::vector<SdpaKernel> passed_over(const Run& run, const Case& c);
+
+// Layouts of the attention kernels' tensors: results, and what a backward kernel was given.
+std::vector<KernelTensorRow> kernel_rows(const Run& run, const Run& eager);
 
 // One result against the exact value. Eager's own result stands beside it: where eager is outside
 // the bound too, the system is not blamed.

@@ -156,9 +156,13 @@ class Walk {
     return result;
   }
 
+  bool attests(const Rung& rung) const { return options_.profile && attends(rung.test); }
+
   // The run of a system on a rung, or null after asking for it.
   const Run* ask(const SystemSpec& system, const Rung& rung, std::string* hash = nullptr) {
-    RunRequest request{rung.test, system, all_sets(), options_.profile && attends(rung.test)};
+    return ask({rung.test, system, all_sets(), attests(rung)}, hash);
+  }
+  const Run* ask(RunRequest request, std::string* hash = nullptr) {
     const std::string key = request.hash();
     if (hash != nullptr) *hash = key;
     if (const Run* run = runs_.find(key)) return run;
@@ -177,8 +181,33 @@ class Walk {
     const FreedomSet freedom = is_eager_system(system) ? eager_freedom() : fusing_freedom();
     Assessment a = assess(*run, *eager, system == neighbour, sets, freedom, rung.label,
                           rung.reference, options_.values);
+    if (attests(rung) && run->completed() && eager->completed()) {
+      const auto accepting = accepting_kernels(*run, neighbour, rung);
+      if (!accepting) return std::nullopt;
+      kernel_facts(*run, *eager, system == neighbour, rung.test, *accepting, rung.label, a.facts);
+    }
+    if (attests(rung) && system != neighbour) a.kernels = kernel_rows(*run, *eager);
     for (Fact& fact : a.facts) fact.evidence = hash;
     return a;
+  }
+
+  // Those of the kernels that the run passed over which take the program: eager runs it with
+  // nothing else in the list. Nothing while such runs are missing.
+  std::optional<std::vector<SdpaKernel>> accepting_kernels(const Run& run, const SystemSpec& eager,
+                                                           const Rung& rung) {
+    std::vector<SdpaKernel> accepting;
+    bool missing = false;
+    for (const SdpaKernel kernel : passed_over(run, rung.test)) {
+      RunRequest request{rung.test, eager, {0}, true};
+      request.test.environment.sdpa = SdpaChoice{{kernel}, false};
+      request.test.environment.primed_by.reset();
+      const Run* alone = ask(std::move(request));
+      missing |= alone == nullptr;
+      if (alone == nullptr || !alone->completed()) continue;
+      if (attention_kernels(*alone) == std::vector{kernel}) accepting.push_back(kernel);
+    }
+    if (missing) return std::nullopt;
+    return accepting;
   }
 
   Verdict judge_system(const SystemSpec& system, bool is_eager) {
@@ -195,6 +224,7 @@ class Walk {
     if (!first) return verdict;
     verdict.facts = first->facts;
     verdict.measures = first->measures;
+    verdict.kernels = first->kernels;
     confirm_less_accurate(system, base, *first, verdict);
     // Eager is looked at on the ladder only beside a system that needs it.
     if (climbs(base, *first) && !is_eager) {

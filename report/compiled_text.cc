@@ -42,6 +42,14 @@ constexpr const char* kDynamicShapes =
     ",\n                dynamic_shapes=(tuple({d: torch.export.Dim.AUTO for d in range(t.dim())}\n"
     "                                      for t in inputs),)";
 
+// Leaves stay real, so that gradients are taken as of any function.
+constexpr const char* kFaked =
+    "def faked(program):\n"
+    "    def f(*inputs):\n"
+    "        with FakeTensorMode(allow_non_fake_inputs=True):\n"
+    "            return program(*inputs)\n"
+    "    return f\n\n";
+
 // An option's text as the Python literal it most likely is.
 std::string option_literal(const std::string& text) {
   if (text == "1" || text == "true" || text == "True") return "True";
@@ -107,6 +115,12 @@ CompiledText compiled_text(const SystemSpec& system, const Environment& environm
   std::map<std::string, std::string> options = system.options;
   options.erase("fault");  // planted by tests: nothing that a script could show
   if (system.name.starts_with("eager")) return text;
+  if (system.name == "fake@py") {
+    text.expression = "faked(program)";
+    text.imports = {"from torch._subclasses.fake_tensor import FakeTensorMode"};
+    text.functions = kFaked;
+    return text;
+  }
   if (system.name == "thunder") return thunder(std::move(options), environment.dynamic);
   if (system.name == "torchscript") {
     text.expression = "traced(program)";

@@ -171,6 +171,22 @@ std::string kernel_list(const Run& run) {
   return names.empty() ? "not recorded" : fmt::format("{}", fmt::join(names, ", "));
 }
 
+// Layouts of the attention kernels' tensors, where there are any.
+std::string kernel_layouts(const Finding& finding) {
+  if (finding.verdict.kernels.empty()) return "";
+  std::string text =
+      fmt::format("| kernel | phase | tensor | eager | {} | |\n", finding.signature.system);
+  text += "| --- | --- | --- | --- | --- | --- |\n";
+  const auto say = [](const std::string& layout) {
+    return layout.empty() ? "did not run" : layout;
+  };
+  for (const KernelTensorRow& row : finding.verdict.kernels) {
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row.kernel, row.phase, row.tensor,
+                        say(row.eager), say(row.system), row.differs() ? "differs" : "");
+  }
+  return text + "\n";
+}
+
 std::string kernels_section(const Finding& finding) {
   const Environment& e = finding.minimal.environment;
   if (finding.system_run.kernels.empty() && finding.eager_run.kernels.empty() && !e.sdpa) return "";
@@ -183,7 +199,7 @@ std::string kernels_section(const Finding& finding) {
   if (e.primed_by) text += fmt::format("- compiled before under: `{}`\n", setting.primed_kernels);
   text += "- eager ran: " + kernel_list(finding.eager_run) + "\n";
   text += "- " + finding.signature.system + " ran: " + kernel_list(finding.system_run) + "\n\n";
-  return text;
+  return text + kernel_layouts(finding);
 }
 
 std::string variations_section(const Finding& finding) {

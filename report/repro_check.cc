@@ -32,7 +32,7 @@ Subject subject_of(const Finding& finding) {
   const SystemSpec system = parse_system(finding.signature.system);
   const ReproSetting setting = repro_setting(finding.minimal.environment);
   s.eager = system.name.starts_with("eager");
-  s.label = s.eager ? "eager" : "compiled";
+  s.label = s.eager ? "eager" : system.name == "fake@py" ? "fake" : "compiled";
   s.callable = compiled_text(system, finding.minimal.environment).expression;
   if (!s.eager && !setting.primed_kernels.empty()) {
     s.before = {"try:", fmt::format("    run({}, {})", s.callable, setting.primed_kernels),
@@ -97,18 +97,25 @@ ReproCheck numeric(const Finding&, const Subject& s, const Witness& w) {
 
 ReproCheck metadata(const Finding& finding, const Subject& s, Case shown) {
   const Fact& fact = leading_fact(finding);
-  const bool alias = fact.detail.find("shares storage") != std::string::npos;
+  const bool fake = !finding.system_run.has_values;
+  const bool alias =
+      fact.detail.find(fake ? "kernel's storage" : "shares storage") != std::string::npos;
   const bool strides = !fact.tensor.starts_with("gradient ");  // autograd promises none
   ReproCheck check{std::move(shown), {fact.tensor, alias}, {}, ""};
   std::string layout = "tensor.dtype, tuple(tensor.shape)";
-  if (strides) layout += ", tensor.stride()";
+  if (fake) {
+    layout += ", [s for n, s in zip(tensor.shape, tensor.stride()) if n > 1]";
+    layout += ", tensor.storage_offset()";
+  } else if (strides) {
+    layout += ", tensor.stride()";
+  }
+  const std::string storage = fake ? "untyped_storage()._cdata" : "untyped_storage().data_ptr()";
   if (alias) {
     check.functions =
         "def layout(result):\n"
         "    tensor, others = result\n"
-        "    storage = tensor.untyped_storage().data_ptr()\n"
-        "    shared = [o.untyped_storage().data_ptr() == storage for o in others]\n"
-        "    return " +
+        "    storage = tensor." +
+        storage + "\n    shared = [o." + storage + " == storage for o in others]\n    return " +
         layout + ", 'shares with inputs, outputs:', shared\n\n";
   } else {
     check.functions =
@@ -116,11 +123,11 @@ ReproCheck metadata(const Finding& finding, const Subject& s, Case shown) {
   }
   Lines lines = s.before;
   lines.push_back("eager = layout(run(program))");
-  lines.push_back(fmt::format("compiled = layout(run({}))", s.callable));
+  lines.push_back(fmt::format("{} = layout(run({}))", s.label, s.callable));
   lines.push_back(fmt::format("print(f'torch {{torch.__version__}}: {}')", fact.tensor));
   lines.push_back("print('eager   ', *eager or [None])");
-  lines.push_back("print('compiled', *compiled or [None])");
-  lines.push_back("return 0 if compiled == eager else 1");
+  lines.push_back(fmt::format("print('{0:<8}', *{0} or [None])", s.label));
+  lines.push_back(fmt::format("return 0 if {} == eager else 1", s.label));
   check.functions += main_of(lines);
   return check;
 }
@@ -197,18 +204,30 @@ ReproCheck death(const Finding& finding, const Subject& s, Case shown) {
   return check;
 }
 
-ReproCheck kernels(const Finding&, const Subject& s, Case shown) {
+ReproCheck kernels(const Finding& finding, const Subject& s, Case shown) {
   ReproCheck check{std::move(shown), {}, {}, ""};
   check.functions =
-      "def fused(f):  # the attention kernels that ran; none: products and a softmax\n"
-      "    run(f)\n"
+      "def fused(f, **how):  # the attention kernels that ran; none: products and a softmax\n"
+      "    run(f, **how)\n"
       "    with torch.profiler.profile() as profiler:\n"
-      "        run(f)\n"
+      "        run(f, **how)\n"
       "    names = {event.key for event in profiler.key_averages()}\n"
       "    kinds = 'flash_attention', 'efficient_attention', 'cudnn_attention'\n"
       "    return sorted(n for n in names if n.startswith('aten::_scaled') and any(k in n for k in "
       "kinds))\n\n";
   Lines lines = s.before;
+  const auto& choice = finding.minimal.environment.sdpa;
+  if (s.eager && choice) {  // what the first of the list, by itself, runs
+    lines.push_back("ran = fused(program)");
+    lines.push_back(fmt::format("first = fused(program, kernels=[SDPBackend.{}])",
+                                name(choice->kernels.front())));
+    lines.push_back("print('torch', torch.__version__)");
+    lines.push_back("print('first of the list by itself', first or 'math')");
+    lines.push_back("print('the list, in order of priority', ran or 'math')");
+    lines.push_back("return 0 if ran == first else 1");
+    check.functions += main_of(lines);
+    return check;
+  }
   lines.push_back("eager = fused(program)");
   lines.push_back(fmt::format("compiled = fused({})", s.callable));
   lines.push_back("print('torch', torch.__version__)");

@@ -227,6 +227,10 @@ constexpr std::array kEntries{
         {"sdpa-fake-stride", false, "compilers expect contiguous gradients of attention (Python)"},
         false,
         nullptr},
+    Entry{
+        {"ignores-sdpa-choice", false, "the environment's choice of attention kernels is not made"},
+        false,
+        nullptr},
     Entry{{"nondeterministic", false, "an ulp more on some elements, others each time (Python)"},
           false,
           nullptr},

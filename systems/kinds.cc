@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 constexpr std::array kKinds{
     SystemKind{"eager@py", "python", false, "PyTorch's eager mode, called from Python"},
     SystemKind{"eager@cpp", "libtorch", false, "PyTorch's eager mode, called from C++"},
+    SystemKind{"fake@py", "python", false, "FakeTensorMode: layouts that compilers believe",
+               /*runner=*/"", /*differentiates=*/true, /*has_values=*/false},
     SystemKind{"inductor", "python", true, "torch.compile with its default backend"},
     SystemKind{"aot_eager", "python", true, "AOTAutograd's graphs, run by ATen's own kernels"},
     SystemKind{"thunder", "python", true, "Lightning Thunder, behind torch.compile or by itself"},

@@ -19,6 +19,7 @@ using Json = nlohmann::json;
 constexpr std::int64_t kMaxBytes = std::int64_t{4} << 30;  // of one result
 constexpr std::size_t kMaxRank = 64;                       // c10's own limit
 constexpr std::size_t kMaxKernels = 1000;
+constexpr std::size_t kMaxKernelTensors = 64;  // of one call
 
 [[noreturn]] void refuse(const std::string& what) { throw Error("the worker's result: " + what); }
 
@@ -137,7 +138,8 @@ class ElementMemory {
   std::int64_t left_ = 0;
 };
 
-TensorResult tensor_of(const Json& json, const ExpectedResult& expected, ElementMemory& elements) {
+TensorResult tensor_of(const Json& json, const ExpectedResult& expected, bool has_values,
+                       ElementMemory& elements) {
   if (!json.is_object()) refuse("a tensor is not an object");
   TensorResult tensor;
   tensor.role = expected.role;
@@ -153,7 +155,8 @@ TensorResult tensor_of(const Json& json, const ExpectedResult& expected, Element
   tensor.layout = layout_of(json);
   tensor.alias_of = text(json, "alias_of");
   const std::int64_t bytes = integer(json, "bytes");
-  if (bytes != byte_count(tensor.layout)) refuse(tensor.name + " has not the bytes of its shape");
+  const std::int64_t all = byte_count(tensor.layout);
+  if (bytes != (has_values ? all : 0)) refuse(tensor.name + " has not the bytes of its shape");
   tensor.bytes = elements.read(integer(json, "at"), bytes);
   return tensor;
 }
@@ -176,9 +179,21 @@ std::vector<Execution> executions_of(const Json& run, const ExpectedRun& expecte
       refuse(fmt::format("{} tensors instead of {}", tensors.size(), expected.tensors.size()));
     }
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      execution.tensors.push_back(tensor_of(tensors[i], expected.tensors[i], elements));
+      execution.tensors.push_back(
+          tensor_of(tensors[i], expected.tensors[i], expected.has_values, elements));
     }
     result.push_back(std::move(execution));
+  }
+  return result;
+}
+
+std::vector<KernelTensor> kernel_tensors_of(const Json& kernel, const char* key) {
+  std::vector<KernelTensor> result;
+  for (const Json& json : array(kernel, key)) {
+    if (!json.is_object()) refuse(fmt::format("one of a kernel's '{}' is not an object", key));
+    if (result.size() == kMaxKernelTensors) break;
+    result.push_back(
+        {text(json, "name"), layout_of(member(json, "layout", Json::value_t::object))});
   }
   return result;
 }
@@ -193,9 +208,8 @@ std::vector<KernelRecord> kernels_of(const Json& run) {
     record.name = text(json, "name");
     record.phase = text(json, "phase");
     record.count = static_cast<int>(std::clamp<std::int64_t>(integer(json, "count"), 0, 1 << 30));
-    if (json.contains("outputs")) {
-      for (const Json& layout : array(json, "outputs")) record.outputs.push_back(layout_of(layout));
-    }
+    record.outputs = kernel_tensors_of(json, "outputs");
+    record.inputs = kernel_tensors_of(json, "inputs");
     result.push_back(std::move(record));
   }
   return result;
@@ -207,6 +221,7 @@ constexpr std::string_view kPackaged = "packaged";
 Run run_of(const Json& json, const ExpectedRun* expected, ElementMemory& elements) {
   if (!json.is_object()) refuse("a run is not an object");
   Run run;
+  run.has_values = expected == nullptr || expected->has_values;
   const std::string status = text(json, "status");
   if (const std::optional<Stage> stage = parse_stage(json.value("stage", ""))) run.stage = *stage;
   if (status == "completed" && expected != nullptr) {

@@ -12,6 +12,7 @@ namespace ulpfuzz {
 struct ExpectedRun {
   std::vector<std::uint64_t> input_sets;
   std::vector<ExpectedResult> tensors;  // of each execution when it completed
+  bool has_values = true;               // false: layouts alone, tensors come without elements
 };
 
 // The runs of a result frame, one an item, with elements copied out of the memfd. Nothing of the

@@ -58,7 +58,8 @@ Prepared prepare(const RunRequest& request, const OpTable& table) {
     throw Error(ready.system.name, "runs forward only: ask for the forward part");
   }
   verify(ready.test, table);
-  prepared.expected = {ready.input_sets, expected_results(ready, table)};
+  prepared.expected = {ready.input_sets, expected_results(ready, table),
+                       system_kind(ready.system.name).has_values};
   return prepared;
 }
 

@@ -89,6 +89,7 @@ struct SystemKind {
   // The worker that runs what `worker` made: a package that the scheduler hands over. "": itself.
   std::string_view runner = {};
   bool differentiates = true;  // has a backward pass; see asked_of in kinds.h
+  bool has_values = true;      // false: layouts alone
 };
 std::span<const SystemKind> system_kinds();
 

@@ -93,7 +93,9 @@ class ServedRun {
     try {
       enter(Stage::kBuild);
       set_limits(message_.at("limits"));
-      apply(environment_from(message_.at("environment"), "environment"));
+      Environment environment = environment_from(message_.at("environment"), "environment");
+      fault_in_environment(fault_, environment);
+      apply(environment);
       Json runs = Json::array();
       for (const Json& item : message_.at("items")) runs.push_back(run_item(item));
       if (fault_instead_of_result(fault_, channel_)) return;
@@ -171,14 +173,7 @@ class ServedRun {
     execute(
         c, input_set, [&](Stage stage) { watch.phase(std::string(name(stage))); }, forward_);
     Json kernels = Json::array();
-    for (const KernelRecord& record : watch.found()) {
-      Json outputs = Json::array();
-      for (const TensorLayout& layout : record.outputs) outputs.push_back(json_of(layout));
-      kernels.push_back({{"name", record.name},
-                         {"phase", record.phase},
-                         {"count", record.count},
-                         {"outputs", std::move(outputs)}});
-    }
+    for (const KernelRecord& record : watch.found()) kernels.push_back(json_of(record));
     return kernels;
   }
 

@@ -15,8 +15,9 @@
 namespace ulpfuzz::libtorch {
 namespace {
 
-constexpr std::array<std::string_view, 9> kKnown{
-    "", "crash", "hang", "memory", "raise", "garbage", "one-nan", "bad-frame", "wrong-out-stride"};
+constexpr std::array<std::string_view, 10> kKnown{
+    "",        "crash",   "hang",      "memory",           "raise",
+    "garbage", "one-nan", "bad-frame", "wrong-out-stride", "ignores-sdpa-choice"};
 
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -69,6 +70,10 @@ bool transpose_memory(at::Tensor& output) {
 }
 
 }  // namespace
+
+void fault_in_environment(const std::string& fault, Environment& environment) {
+  if (fault == "ignores-sdpa-choice") environment.sdpa.reset();
+}
 
 void fault_before_forward(const std::string& fault) {
   if (std::ranges::find(kKnown, fault) == kKnown.end()) {

@@ -9,6 +9,7 @@ namespace ulpfuzz::libtorch {
 
 // Faults of the process and of its results, planted to see that they are found (PROTOCOL.md,
 // "Faults"). An unknown name throws Error, so that a test cannot pass by a slip.
+void fault_in_environment(const std::string& fault, Environment& environment);
 void fault_before_forward(const std::string& fault);
 void fault_in_results(const std::string& fault, Outcome& outcome);
 

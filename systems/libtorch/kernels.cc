@@ -3,8 +3,12 @@
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 
+#include <algorithm>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <regex>
+#include <span>
 
 #include "systems/libtorch/tensors.h"
 
@@ -21,7 +25,7 @@ const std::regex& of_interest() {
 struct Collected {
   std::mutex mutex;
   std::string phase;
-  std::map<std::pair<std::string, std::string>, KernelRecord> kernels;
+  std::vector<KernelRecord> kernels;  // in order of first appearance
   at::CallbackHandle handle = 0;
 };
 Collected& collected() {
@@ -29,30 +33,52 @@ Collected& collected() {
   return c;
 }
 
-void note_layouts(const c10::IValue& value, std::vector<TensorLayout>& layouts) {
-  const auto note = [&](const at::Tensor& tensor) {
-    if (!tensor.defined()) return;
-    layouts.push_back({dtype_of(tensor.scalar_type()), tensor.sizes().vec(), tensor.strides().vec(),
-                       tensor.storage_offset()});
-  };
-  if (value.isTensor()) note(value.toTensor());
-  if (value.isTensorList()) {
-    for (const at::Tensor& tensor : value.toTensorVector()) note(tensor);
+// The tensors among `values`, named by `formal`: a schema's arguments or returns.
+std::vector<KernelTensor> tensors_of(std::span<const c10::IValue> values,
+                                     const std::vector<c10::Argument>& formal) {
+  std::vector<KernelTensor> tensors;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].isTensor() || !values[i].toTensor().defined()) continue;
+    const at::Tensor& tensor = values[i].toTensor();
+    const std::optional<DType> dtype = known_dtype(tensor.scalar_type());
+    if (!dtype || tensor.layout() != at::kStrided) continue;  // seeds of random numbers
+    tensors.push_back(
+        {i < formal.size() ? formal[i].name() : "",
+         {*dtype, tensor.sizes().vec(), tensor.strides().vec(), tensor.storage_offset()}});
   }
+  return tensors;
 }
 
-void note(const at::RecordFunction& call, at::ObserverContext* /*unused*/) {
-  if (!std::regex_match(call.name(), of_interest())) return;
-  std::vector<TensorLayout> layouts;
-  for (const c10::IValue& value : call.outputs()) note_layouts(value, layouts);
+// The inputs are noted when a call begins: it may write them, and resize.
+struct Seen : at::ObserverContext {
+  std::vector<KernelTensor> inputs;
+};
+
+std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& call) {
+  const std::optional<c10::FunctionSchema> schema = call.operator_schema();
+  if (!schema || !std::regex_match(call.name(), of_interest())) return nullptr;
+  auto seen = std::make_unique<Seen>();
+  seen->inputs = tensors_of({call.inputs().data(), call.inputs().size()}, schema->arguments());
+  return seen;
+}
+
+void end(const at::RecordFunction& call, at::ObserverContext* context) {
+  if (context == nullptr) return;
+  auto& seen = *static_cast<Seen*>(context);
+  const std::vector<c10::IValue>& outputs = call.outputs();
   Collected& c = collected();
   const std::lock_guard lock(c.mutex);
-  const auto [it, first] = c.kernels.try_emplace({call.name(), c.phase});
-  KernelRecord& record = it->second;
-  if (first) {
-    record = {call.name(), c.phase, 1, std::move(layouts)};
+  KernelRecord record{call.name(), c.phase, 1,
+                      tensors_of(outputs, call.operator_schema()->returns()),
+                      std::move(seen.inputs)};
+  const auto same = std::ranges::find_if(c.kernels, [&](KernelRecord known) {
+    known.count = 1;
+    return known == record;
+  });
+  if (same == c.kernels.end()) {
+    c.kernels.push_back(std::move(record));
   } else {
-    ++record.count;
+    ++same->count;
   }
 }
 
@@ -61,7 +87,8 @@ void note(const at::RecordFunction& call, at::ObserverContext* /*unused*/) {
 KernelWatch::KernelWatch() {
   Collected& c = collected();
   c.kernels.clear();
-  c.handle = at::addGlobalCallback(at::RecordFunctionCallback(nullptr, &note)
+  c.handle = at::addGlobalCallback(at::RecordFunctionCallback(&begin, &end)
+                                       .needsInputs(true)
                                        .needsOutputs(true)
                                        .scopes({at::RecordScope::FUNCTION}));
 }
@@ -74,9 +101,10 @@ void KernelWatch::phase(const std::string& name) {
 }
 
 std::vector<KernelRecord> KernelWatch::found() const {
-  std::vector<KernelRecord> result;
   const std::lock_guard lock(collected().mutex);
-  for (const auto& [key, record] : collected().kernels) result.push_back(record);
+  std::vector<KernelRecord> result = collected().kernels;
+  std::ranges::stable_sort(
+      result, {}, [](const KernelRecord& record) { return std::pair(record.name, record.phase); });
   return result;
 }
 

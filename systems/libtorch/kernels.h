@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +18,7 @@ class KernelWatch {
   KernelWatch& operator=(const KernelWatch&) = delete;
 
   void phase(const std::string& name);      // of what runs from now on
-  std::vector<KernelRecord> found() const;  // by name and phase; `outputs` of the first call
+  std::vector<KernelRecord> found() const;  // by name and phase, then in order of appearance
 };
 
 }  // namespace ulpfuzz::libtorch

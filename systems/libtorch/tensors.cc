@@ -117,10 +117,15 @@ at::ScalarType scalar_type(DType dtype) {
   throw Error("a dtype without a name");
 }
 
-DType dtype_of(at::ScalarType type) {
+std::optional<DType> known_dtype(at::ScalarType type) {
   for (int i = 0; i <= static_cast<int>(DType::kComplex128); ++i) {
     if (scalar_type(static_cast<DType>(i)) == type) return static_cast<DType>(i);
   }
+  return std::nullopt;
+}
+
+DType dtype_of(at::ScalarType type) {
+  if (const std::optional<DType> known = known_dtype(type)) return *known;
   throw Error(std::string("a result of dtype ") + c10::toString(type));
 }
 

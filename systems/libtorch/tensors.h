@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <vector>
 
 #include "ir/case.h"
@@ -9,6 +10,7 @@
 namespace ulpfuzz::libtorch {
 
 at::ScalarType scalar_type(DType dtype);
+std::optional<DType> known_dtype(at::ScalarType type);
 DType dtype_of(at::ScalarType type);  // throws Error for a type that ulpfuzz does not know
 
 // The inputs of a case whose sizes are numbers, in memory of their own, laid out and filled as

@@ -104,8 +104,9 @@ class Job:
         self._options = dict(request["options"])
         self._fault = self._options.pop("fault", "")
         faults.before_compile(self._fault)
+        self._environment = faults.on_environment(self._fault, self._environment)
         self._stages = Stages(channel, request["id"])
-        self._elements = Elements()
+        self._elements = Elements(self._system.stand_in is None)
         self._phase = "forward"
 
     def run(self) -> None:
@@ -128,8 +129,10 @@ class Job:
 
     def _run_pack(self, specs: list[Message]) -> list[Run]:
         """One run for each item; what a system raises is its answer, to all of them."""
-        common: Run = {"status": "completed", "kernels": [], "counters": {}}
+        common: Run = {"status": "completed", "stage": "end", "kernels": [], "counters": {}}
         executions: list[list[Run]] = [[] for _ in specs]
+        call: Pack | None = None
+        items: list[Item] = []
         self._stages.begin()
         try:
             self._stages.enter("build")
@@ -153,10 +156,12 @@ class Job:
             message = str(error)[:_LONGEST_MESSAGE]
             common["status"] = "raised"
             common["exception"] = {"type": type(error).__name__, "message": message}
+            common["stage"] = self._stages.current
+            if self._request["profile"] and call and common["stage"] in ("forward", "backward"):
+                common["kernels"] = self._attest(call, items, raises=True)
         self._stages.account()
         spent = self._stages.cpu_seconds
         common |= {
-            "stage": self._stages.current if common["status"] == "raised" else "end",
             "versions": versions() | self._system.versions(),
             "cpu_seconds": {stage: seconds / len(specs) for stage, seconds in spent.items()},
             "wall_seconds": self._stages.wall_seconds(),
@@ -203,7 +208,9 @@ class Job:
         for turn in range(max(len(item.input_sets) for item in items)):
             self._watch("forward")
             faults.before_forward(self._fault)
-            outcomes = run_once(call, items, turn, self._environment, self._watch)
+            outcomes = run_once(
+                call, items, turn, self._environment, self._watch, self._system.stand_in
+            )
             for item, outcome, done in zip(items, outcomes, executions):
                 if turn < len(item.input_sets):
                     faults.on_values(self._fault, outcome)
@@ -213,10 +220,14 @@ class Job:
                     faults.on_descriptions(self._fault, tensors)
                     done.append({"input_set": str(item.input_sets[turn]), "tensors": tensors})
 
-    def _attest(self, call: Pack, items: list[Item]) -> list[Run]:
+    def _attest(self, call: Pack, items: list[Item], raises: bool = False) -> list[Run]:
+        """Kernels of one more execution; of one that raises, as far as it comes."""
         self._stages.enter("profile")
-        kernels = attest.Kernels(self._environment.device)
-        run_once(call, items, 0, self._environment, kernels.watch)
+        kernels = attest.Kernels()
+        with contextlib.suppress(Exception) if raises else contextlib.nullcontext():
+            run_once(
+                call, items, 0, self._environment, kernels.watch, self._system.stand_in
+            )
         return kernels.found()
 
     def _watch(self, phase: str) -> contextlib.AbstractContextManager[None]:

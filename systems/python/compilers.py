@@ -9,6 +9,7 @@ from aoti import AOTI
 from dynamo import AOT_EAGER
 from environment import Environment
 from execute import Pack, Program, packed
+from fake import FAKE
 from inductor import INDUCTOR
 from system import Options, System, only
 from torchscript import TORCHSCRIPT
@@ -36,6 +37,7 @@ SYSTEMS: dict[str, System] = {
         observe=lambda enter, leave: None,
         versions=dict,
     ),
+    "fake@py": FAKE,
     "inductor": INDUCTOR,
     "aot_eager": AOT_EAGER,
     "torchscript": TORCHSCRIPT,

@@ -9,7 +9,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional
@@ -20,6 +20,18 @@ from environment import Environment
 Program = Callable[..., tuple[torch.Tensor, ...]]
 # Takes the inputs of every item of a pack, returns the outputs of every item.
 Pack = Callable[[list[list[torch.Tensor]]], list[tuple[torch.Tensor, ...]]]
+
+
+class StandIn(Protocol):
+    """Makes of inputs and cotangents what a system works with instead."""
+
+    def __call__(self, tensor: torch.Tensor) -> torch.Tensor: ...
+
+    def mode(self) -> contextlib.AbstractContextManager[Any]:
+        """In force in the backward pass, whose formulas make tensors of their own."""
+        ...
+
+
 # Wraps a phase ("forward", "backward") of an execution.
 Watch = Callable[[str], contextlib.AbstractContextManager[Any]]
 
@@ -198,11 +210,14 @@ def run_once(
     turn: int,
     environment: Environment,
     watch: Watch = _unwatched,
+    stand_in: StandIn | None = None,
 ) -> list[Outcome]:
     """Runs every item on its input set number `turn` (its last one, when it has fewer)."""
     device = environment.device
     salts = [item.input_sets[min(turn, len(item.input_sets) - 1)] for item in items]
     inputs = [make_inputs(item, salt, device) for item, salt in zip(items, salts)]
+    if stand_in is not None:
+        inputs = [[stand_in(tensor) for tensor in tensors] for tensors in inputs]
     torch.manual_seed(environment.rng_seed)
     with environment.forward(), watch("forward"):
         results = call(inputs)
@@ -212,8 +227,11 @@ def run_once(
     ]
     if environment.grad and any(item.wrt for item in items):
         pairs = list(_differentiable(items, outcomes, salts, device))
+        if stand_in is not None:
+            pairs = [(output, stand_in(cotangent)) for output, cotangent in pairs]
         if pairs:
-            with environment.backward(), watch("backward"):
+            mode = contextlib.nullcontext() if stand_in is None else stand_in.mode()
+            with environment.backward(), watch("backward"), mode:
                 _differentiate(items, outcomes, pairs)
     return outcomes
 

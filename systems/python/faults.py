@@ -9,10 +9,12 @@ import os
 import random
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from environment import Environment
 from execute import Outcome
 
 # Operators that give the gradients of attention, and torch's functions that say what they return.
@@ -47,6 +49,12 @@ def _contiguous(believed: Callable[..., Any]) -> Callable[..., Any]:
         return tuple(r.contiguous() if isinstance(r, torch.Tensor) else r for r in results)
 
     return fake
+
+
+def on_environment(fault: str, environment: Environment) -> Environment:
+    if fault == "ignores-sdpa-choice":
+        return replace(environment, sdpa=None)
+    return environment
 
 
 def before_forward(fault: str) -> None:

@@ -14,16 +14,26 @@ from execute import Item, Outcome, snapshot
 Description = dict[str, Any]
 
 
-class Elements:
-    """A memfd that elements, or a package, are appended to."""
+def has_no_values(tensor: torch.Tensor) -> bool:
+    """Whether it is one of FakeTensorMode's."""
+    from torch._subclasses.fake_tensor import FakeTensor
 
-    def __init__(self) -> None:
+    return isinstance(tensor, FakeTensor)
+
+
+class Elements:
+    """A memfd that elements, or a package, are appended to; without `values` it stays empty."""
+
+    def __init__(self, values: bool = True) -> None:
+        self._values = values
         self.fd = os.memfd_create("ulpfuzz-results", os.MFD_CLOEXEC)
         self.size = 0
 
     def append(self, plain: torch.Tensor) -> tuple[int, int]:
         """Appends the elements of a contiguous CPU tensor; returns where they are: start, bytes."""
         length, start = plain.numel() * plain.element_size(), self.size
+        if not self._values:
+            return start, 0
         if length:
             self.write((ctypes.c_char * length).from_address(plain.data_ptr()))
         return start, length
@@ -45,9 +55,10 @@ class _Aliases:
         """The name seen first with this storage; "" when `name` is the first."""
         if tensor._is_zerotensor():  # has no storage to share
             return ""
-        address = tensor.untyped_storage().data_ptr()
-        if address == 0:
+        storage = tensor.untyped_storage()
+        if storage.nbytes() == 0:
             return ""
+        address = storage._cdata if has_no_values(tensor) else storage.data_ptr()
         first = self._owners.setdefault(address, name)
         return "" if first == name else first
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from environment import Environment
-from execute import Pack, Program, packed
+from execute import Pack, Program, StandIn, packed
 
 Counters = dict[str, int]
 Options = dict[str, str]
@@ -41,6 +41,8 @@ class System:
     # Of a system whose code another worker runs: the program, compiled for such inputs, as that worker
     # takes it. `make` is not called then.
     package: Callable[[Program, list[torch.Tensor], Environment, Options], bytes] | None = None
+    # Of a system that works with tensors without values.
+    stand_in: StandIn | None = None
 
 
 def as_one(programs: list[Program], compiled: Callable[[Function], Function]) -> Pack:

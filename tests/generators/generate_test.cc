@@ -169,18 +169,45 @@ TEST(Generate, AProfileIsObeyed) {
   }
 }
 
-// Whatever is asked for, a CPU must be able to run it.
-TEST(Circumstances, AttentionChoicesHaveAKernelThatRunsOnACpu) {
-  Random random(5);
-  std::set<std::vector<SdpaKernel>> seen;
-  for (int i = 0; i < 2000; ++i) {
-    const SdpaChoice choice = draw_sdpa_choice(random);
-    const std::set<SdpaKernel> kernels(choice.kernels.begin(), choice.kernels.end());
-    EXPECT_EQ(kernels.size(), choice.kernels.size());
-    EXPECT_TRUE(kernels.contains(SdpaKernel::kMath) || kernels.contains(SdpaKernel::kFlash));
-    seen.insert(choice.kernels);
+std::uint64_t factorial(std::uint64_t n) { return n < 2 ? 1 : n * factorial(n - 1); }
+
+// Every order of every choice of the four kernels: 4!/(4 - n)! lists of length n. A CPU runs two of
+// the four: lists of the other two alone ask it nothing.
+TEST(Circumstances, AttentionListsAreAllOrderedSubListsThatTheDeviceCanRun) {
+  std::map<std::size_t, std::uint64_t> cpu, cuda;
+  const auto count = [](const std::string& device, auto& lengths) {
+    std::set<std::vector<SdpaKernel>> different;
+    for (const std::vector<SdpaKernel>& list : sdpa_lists(device)) {
+      ++lengths[list.size()];
+      different.insert(list);
+      EXPECT_EQ(std::set(list.begin(), list.end()).size(), list.size());
+    }
+    EXPECT_EQ(different.size(), sdpa_lists(device).size());
+  };
+  count("cuda", cuda);
+  count("cpu", cpu);
+  for (std::uint64_t n = 1; n <= 4; ++n) {
+    const std::uint64_t without = n <= 2 ? factorial(2) / factorial(2 - n) : 0;
+    EXPECT_EQ(cuda[n], factorial(4) / factorial(4 - n));
+    EXPECT_EQ(cpu[n], cuda[n] - without);
   }
-  EXPECT_GT(seen.size(), 40u);
+}
+
+TEST(Circumstances, EveryAttentionListIsDrawnWithAndWithoutPriority) {
+  for (const std::string device : {"cpu", "cuda"}) {
+    Random random(5);
+    std::set<std::pair<std::vector<SdpaKernel>, bool>> seen;
+    for (int i = 0; i < 4000; ++i) {
+      const SdpaChoice choice = draw_sdpa_choice(random, device);
+      seen.emplace(choice.kernels, choice.set_priority);
+    }
+    std::set<std::pair<std::vector<SdpaKernel>, bool>> all;
+    for (const std::vector<SdpaKernel>& list : sdpa_lists(device)) {
+      all.emplace(list, false);
+      all.emplace(list, true);
+    }
+    EXPECT_EQ(seen, all);
+  }
 }
 
 TEST(Circumstances, APrimedCacheWasPrimedWithAnotherChoice) {

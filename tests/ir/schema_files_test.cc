@@ -60,7 +60,7 @@ TEST(SchemaFilesTest, WrittenRunsAreValid) {
   execution.tensors.resize(2);
   execution.tensors[1].present = false;
   run.executions = {execution};
-  run.kernels = {{"aten::bmm", "forward", 2, {TensorLayout()}}};
+  run.kernels = {{"aten::bmm", "forward", 2, {{"", TensorLayout()}}, {{"self", TensorLayout()}}}};
   run.counters = {{"graphs", 1}};
   run.versions = {{"torch", "2.11.0"}};
   run.cpu_seconds = {{"compile", 1.5}};
@@ -78,6 +78,7 @@ TEST(SchemaFilesTest, WrittenRunsAreValid) {
 TEST(SchemaFilesTest, WrittenVerdictsAreValid) {
   Verdict verdict;
   verdict.measures.resize(1);
+  verdict.kernels = {{"aten::bmm", "backward", "saved self", "float32[1] strides [1]", ""}};
   verdict.measures[0].rms_ratio = std::numeric_limits<double>::infinity();
   for (int kind = 0; kind <= static_cast<int>(VerdictKind::kAgree); ++kind) {
     verdict.primary = static_cast<VerdictKind>(kind);

@@ -127,44 +127,114 @@ TEST(Metadata, GradientsMayHaveAnyStrides) {
   EXPECT_FALSE(metadata(got, want).empty());
 }
 
-Case attention(std::vector<SdpaKernel> kernels) {
+constexpr const char* kFlash = "aten::_scaled_dot_product_flash_attention_for_cpu";
+constexpr const char* kFlashBackward = "aten::_scaled_dot_product_flash_attention_for_cpu_backward";
+
+Case attention(std::vector<SdpaKernel> kernels, bool set_priority = false) {
   ProgramBuilder b;
   const Ref x = b.input("x", DType::kFloat32, {1, 1, 2, 4}, Fill{});
   b.output(b.call("y", "scaled_dot_product_attention.default",
                   {{"query", x}, {"key", x}, {"value", x}}));
   Case c = std::move(b).take();
-  if (!kernels.empty()) c.environment.sdpa = SdpaChoice{std::move(kernels), false};
+  if (!kernels.empty()) c.environment.sdpa = SdpaChoice{std::move(kernels), set_priority};
   return c;
 }
 
-Run with_kernel(const std::string& name) {
+Run with_kernel(const std::string& name, const std::string& phase = "forward") {
   ulpfuzz::Run run = kFine;
-  run.kernels.push_back({name, "forward", 1, {}});
+  run.kernels.push_back({name, phase, 1});
   return run;
 }
 
+using Kernels = std::vector<SdpaKernel>;
+
 TEST(Kernels, TheFusedKernelIsAttestedAndProductsAreMath) {
-  const char* flash = "aten::_scaled_dot_product_flash_attention_for_cpu";
-  EXPECT_EQ(attention_kernel(with_kernel(flash), ""), "FLASH_ATTENTION");
-  EXPECT_EQ(attention_kernel(with_kernel("aten::bmm"), ""), "MATH");
-  EXPECT_EQ(attention_kernel(with_kernel(flash), "backward"), "MATH");
-  EXPECT_EQ(attention_kernel(with_kernel("aten::_scaled_dot_product_efficient_attention"), ""),
-            "EFFICIENT_ATTENTION");
-  EXPECT_EQ(attention_kernel(with_kernel("aten::_scaled_dot_product_cudnn_attention"), ""),
-            "CUDNN_ATTENTION");
+  const auto ran = [](const char* name) { return attention_kernels(with_kernel(name)); };
+  EXPECT_EQ(ran(kFlash), Kernels{SdpaKernel::kFlash});
+  EXPECT_EQ(ran("aten::bmm"), Kernels{SdpaKernel::kMath});
+  EXPECT_EQ(ran("aten::_scaled_dot_product_attention_math"), Kernels{SdpaKernel::kMath});
+  EXPECT_EQ(attention_kernels(with_kernel(kFlashBackward, "backward")), Kernels{SdpaKernel::kMath});
+  EXPECT_EQ(ran("aten::_scaled_dot_product_efficient_attention"), Kernels{SdpaKernel::kEfficient});
+  EXPECT_EQ(ran("aten::_scaled_dot_product_cudnn_attention"), Kernels{SdpaKernel::kCudnn});
+}
+
+std::vector<Fact> eager_facts(const Run& eager, const Case& c, const Kernels& accepting) {
+  std::vector<Fact> facts;
+  kernel_facts(eager, eager, true, c, accepting, "float32", facts);
+  return facts;
+}
+
+TEST(Kernels, EagerIsHeldAgainstTheList) {
+  const ulpfuzz::Run flash = with_kernel(kFlash);
+  const auto facts = [&](const Case& c, const Kernels& accepting = {}) {
+    return eager_facts(flash, c, accepting);
+  };
+  EXPECT_TRUE(facts(attention({})).empty());
+  EXPECT_TRUE(facts(attention({SdpaKernel::kMath, SdpaKernel::kFlash})).empty());
+  const std::vector<Fact> outside = facts(attention({SdpaKernel::kMath}));
+  ASSERT_EQ(outside.size(), 1u);
+  EXPECT_EQ(outside[0].kind, VerdictKind::kKernelMismatch);
+  EXPECT_THAT(outside[0].detail, HasSubstr("ran FLASH_ATTENTION, outside the list"));
+}
+
+// The order counts with set_priority alone, and only where a kernel before takes the program.
+TEST(Kernels, BehindAnAcceptingKernelIsAMismatchUnderPriority) {
+  const Case ordered = attention({SdpaKernel::kMath, SdpaKernel::kFlash}, true);
+  const ulpfuzz::Run flash = with_kernel(kFlash);
+  EXPECT_EQ(passed_over(flash, ordered), Kernels{SdpaKernel::kMath});
+  EXPECT_TRUE(passed_over(with_kernel("aten::bmm"), ordered).empty());
+  EXPECT_TRUE(
+      passed_over(flash, attention({SdpaKernel::kMath, SdpaKernel::kFlash}, false)).empty());
+  EXPECT_TRUE(eager_facts(flash, ordered, {}).empty());
+  const std::vector<Fact> facts = eager_facts(flash, ordered, {SdpaKernel::kMath});
+  ASSERT_EQ(facts.size(), 1u);
+  EXPECT_THAT(facts[0].detail, HasSubstr("MATH comes first and accepts"));
 }
 
 TEST(Kernels, AnotherKernelThanEagersIsAFactOnlyUnderAChoice) {
-  const ulpfuzz::Run flash = with_kernel("aten::_scaled_dot_product_flash_attention_for_cpu");
+  const ulpfuzz::Run flash = with_kernel(kFlash);
   const ulpfuzz::Run math = with_kernel("aten::bmm");
   std::vector<Fact> facts;
-  kernel_facts(math, flash, attention({}), "float32", facts);
-  kernel_facts(flash, flash, attention({SdpaKernel::kFlash}), "float32", facts);
+  const auto compare = [&](const ulpfuzz::Run& run, const Case& c) {
+    kernel_facts(run, flash, false, c, {}, "float32", facts);
+  };
+  compare(math, attention({}));
+  compare(flash, attention({SdpaKernel::kFlash}));
+  // What eager does too is eager's verdict.
+  compare(flash, attention({SdpaKernel::kMath}));
   EXPECT_TRUE(facts.empty());
-  kernel_facts(math, flash, attention({SdpaKernel::kFlash}), "float32", facts);
+  compare(math, attention({SdpaKernel::kFlash}));
   ASSERT_EQ(facts.size(), 1u);
   EXPECT_EQ(facts[0].kind, VerdictKind::kKernelMismatch);
   EXPECT_THAT(facts[0].detail, HasSubstr("FLASH_ATTENTION"));
+  EXPECT_THAT(facts[0].detail, HasSubstr("it ran MATH, outside the list"));
+}
+
+// A call of attention with this layout of its output, whose backward call gets it back.
+Run with_layouts(const Shape& strides) {
+  const KernelTensor out{"output", {DType::kFloat32, {1, 2, 3, 4}, strides, 0}};
+  ulpfuzz::Run run = kFine;
+  run.kernels = {{kFlash, "forward", 1, {out}, {}},
+                 {kFlash, "forward", 1, {{"output", {DType::kFloat32, {1, 2, 3, 8}, {}, 0}}}, {}},
+                 {kFlashBackward, "backward", 1, {}, {{"out", out.layout}}},
+                 {"aten::bmm", "forward", 1, {out}, {}}};
+  return run;
+}
+
+TEST(Kernels, LayoutsOfResultsAndOfWhatWasSavedStandBesideEagers) {
+  const auto rows = kernel_rows(with_layouts({24, 4, 8, 1}), with_layouts({24, 12, 4, 1}));
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].tensor, "output");
+  EXPECT_TRUE(rows[0].differs());
+  EXPECT_THAT(rows[0].eager, HasSubstr("strides [24, 12, 4, 1]"));
+  EXPECT_THAT(rows[0].system, HasSubstr("strides [24, 4, 8, 1]"));
+  EXPECT_FALSE(rows[1].differs());  // the second call of the same kernel
+  EXPECT_EQ(rows[2].phase, "backward");
+  EXPECT_EQ(rows[2].tensor, "saved out");
+  EXPECT_TRUE(rows[2].differs());
+  const auto alone = kernel_rows(kFine, with_layouts({24, 12, 4, 1}));
+  ASSERT_EQ(alone.size(), 3u);
+  EXPECT_EQ(alone[0].system, "");
 }
 
 ExactTensor exact_floats(std::vector<double> values, double bound) {

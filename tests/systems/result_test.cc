@@ -22,7 +22,9 @@ Json good() {
   return Json::parse(R"({"type":"result","id":7,"fds":1,"runs":[
     {"status":"completed","stage":"end","counters":{"graphs":1},"versions":{"torch":"2"},
      "cpu_seconds":{"forward":0.5},"wall_seconds":1.5,
-     "kernels":[{"name":"aten::bmm","phase":"forward","count":2,"outputs":[]}],
+     "kernels":[{"name":"aten::bmm","phase":"forward","count":2,
+       "outputs":[{"name":"","layout":{"dtype":"float32","shape":[2],"strides":[3],"offset":5}}],
+       "inputs":[]}],
      "executions":[{"input_set":"17","tensors":[
        {"role":"output","name":"output 0","present":true,"dtype":"float32","shape":[2],
         "strides":[1],"offset":0,"alias_of":"","at":0,"bytes":8},
@@ -47,6 +49,8 @@ TEST(Result, IsReadWhole) {
   EXPECT_EQ(run.counters.at("graphs"), 1);
   EXPECT_EQ(run.cpu_seconds.at("forward"), 0.5);
   EXPECT_EQ(run.kernels[0].count, 2);
+  ASSERT_EQ(run.kernels[0].outputs.size(), 1u);
+  EXPECT_EQ(to_string(run.kernels[0].outputs[0].layout), "float32[2] strides [3] offset 5");
 }
 
 TEST(Result, AnyOtherValueInAnyPlaceIsRefusedOrHarmless) {
