@@ -34,6 +34,10 @@ std::string attention_kernel(const Run& run, std::string_view phase);
 void kernel_facts(const Run& run, const Run& eager, const Case& c, const std::string& rung,
                   std::vector<Fact>& facts);
 
+// The module's eager run against that of its captured program, to the bit.
+void capture_facts(const Run& module, const Run& program, const std::string& rung,
+                   std::vector<Fact>& facts);
+
 // One result against the exact value. Eager's own result stands beside it: where eager is outside
 // the bound too, the system is not blamed.
 struct ElementCheck {

@@ -125,6 +125,8 @@ class Walk {
   std::vector<std::uint64_t> all_sets() const {
     std::vector<std::uint64_t> result = first_sets();
     result.push_back(result.front());
+    // A capture is held against its module on two sets.
+    if (base_.test.module && options_.seeds < 2 && !options_.confirm) result.push_back(1);
     for (const std::uint64_t salt : fresh_sets()) result.push_back(salt);
     return result;
   }
@@ -153,6 +155,35 @@ class Walk {
     return a;
   }
 
+  // Facts of a captured program that is not its module, or nothing while runs are missing.
+  std::optional<std::vector<Fact>> capture_facts_of(const Rung& rung) {
+    std::vector<Fact> facts;
+    if (!rung.test.module) return facts;
+    Rung captured{rung.test, rung.label, nullptr};
+    captured.test.module.reset();
+    std::string hash;
+    const Run* module = ask(kEager, rung, &hash);
+    const Run* program = ask(kEager, captured);
+    if (module == nullptr || program == nullptr) return std::nullopt;
+    capture_facts(*module, *program, rung.label, facts);
+    for (Fact& fact : facts) fact.evidence = hash;
+    return facts;
+  }
+
+  // Beside a capture that is not the module no number means anything: eager's verdict says so, of
+  // others only how they ended counts.
+  static void only_events(Verdict& verdict, const std::string& rung) {
+    std::erase_if(verdict.facts,
+                  [](const Fact& fact) { return fact.kind > VerdictKind::kAcceptReject; });
+    verdict.measures.clear();
+    Fact fact;
+    fact.kind = VerdictKind::kUndecided;
+    fact.rung = rung;
+    fact.strength = "observed";
+    fact.detail = "the captured program is not the module";
+    verdict.facts.push_back(std::move(fact));
+  }
+
   Verdict judge_system(const SystemSpec& system, bool is_eager) {
     Verdict verdict;
     verdict.system = to_string(system);
@@ -161,8 +192,15 @@ class Walk {
       ask(system, float32_());
       ask(kEager, float32_());
     }
+    const std::optional<std::vector<Fact>> capture = capture_facts_of(base_);
     const std::optional<Assessment> first = look(system, base_, first_sets());
-    if (!first) return verdict;
+    if (!first || !capture) return verdict;
+    if (!capture->empty()) {
+      verdict.facts = is_eager ? *capture : first->facts;
+      if (!is_eager) only_events(verdict, base_.label);
+      verdict.primary = primary(verdict.facts);
+      return verdict;
+    }
     verdict.facts = first->facts;
     verdict.measures = first->measures;
     confirm_less_accurate(system, *first, verdict);
