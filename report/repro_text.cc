@@ -101,9 +101,13 @@ std::string run_function(const Case& bound, const RunResult& result, const Repro
   if (bound.module) {
     const ModuleInputs inputs = module_inputs(bound);
     given = inputs.given;
-    std::string values;
-    for (const std::string& name : inputs.placed) values += fmt::format("{0}={0}, ", name);
-    lines.push_back(fmt::format("{}, = placed({})", fmt::join(inputs.placed, ", "), values));
+    lines.push_back("(");
+    for (const std::string& name : inputs.placed) lines.push_back("    " + name + ",");
+    lines.push_back(") = placed(");
+    for (const std::string& name : inputs.placed) {
+      lines.push_back(fmt::format("    {0}={0},", name));
+    }
+    lines.push_back(")");
   }
   if (bound.environment.rng_seed != 0) {
     lines.push_back(fmt::format("torch.manual_seed({})", bound.environment.rng_seed));

@@ -96,19 +96,23 @@ Case draw(const std::string& name, std::uint64_t seed) {
   return c;
 }
 
-SchedulerOptions one_worker() {
-  SchedulerOptions options;
-  options.jobs = 1;
-  return options;
+// One host for all tests: it imports the libraries once.
+Scheduler& one_host() {
+  static Scheduler scheduler(op_table(), [] {
+    SchedulerOptions options;
+    options.jobs = 1;
+    return options;
+  }());
+  return scheduler;
 }
 
-std::vector<Fact> mismatches(const Case& c, Scheduler& scheduler, const std::string& fault) {
-  const Case module = capture(c, scheduler, fault);
+std::vector<Fact> mismatches(const Case& c, const std::string& fault) {
+  const Case module = capture(c, one_host(), fault);
   Case program = module;
   program.module.reset();
   const std::vector<RunRequest> requests = {{module, {"eager@py", {}, ""}, {0, 1}},
                                             {program, {"eager@py", {}, ""}, {0, 1}}};
-  const std::vector<ulpfuzz::Run> runs = scheduler.run(requests);
+  const std::vector<ulpfuzz::Run> runs = one_host().run(requests);
   EXPECT_TRUE(runs[0].completed()) << runs[0].exception_message;
   EXPECT_EQ(module.wrt.empty(), !c.module->gradients);
   std::vector<Fact> facts;
@@ -119,34 +123,31 @@ std::vector<Fact> mismatches(const Case& c, Scheduler& scheduler, const std::str
 TEST(Modules, CapturesAreTheModulesToTheBit) {
   const char* asked = std::getenv("ULPFUZZ_MODULE_CASES");
   const int wanted = asked != nullptr ? std::atoi(asked) : 2;
-  Scheduler scheduler(op_table(), one_worker());
   for (const char* name : {"transformers.Qwen2ForCausalLM", "transformers.LlamaForCausalLM",
                            "transformers.Phi3ForCausalLM", "litgpt.GPT"}) {
     for (int seed = 0; seed < wanted; ++seed) {
       const Case c = draw(name, static_cast<std::uint64_t>(seed));
       SCOPED_TRACE(to_json(c));
-      const std::vector<Fact> facts = mismatches(c, scheduler, "");
+      const std::vector<Fact> facts = mismatches(c, "");
       for (const Fact& fact : facts) ADD_FAILURE() << fact.detail;
     }
   }
 }
 
 TEST(Modules, ACaptureWithAPlantedFaultIsSeen) {
-  Scheduler scheduler(op_table(), one_worker());
   const Case c = case_from_json(R"({"ulpfuzz": 1, "environment": {}, "module": {
       "module": "litgpt.GPT", "length": 7, "labels": true, "config": {"n_layer": 1, "n_head": 2,
       "head_size": 8, "n_embd": 16, "block_size": 16, "vocab_size": 5, "padded_vocab_size": 5}}})",
                                 "");
-  EXPECT_TRUE(mismatches(c, scheduler, "").empty());
-  EXPECT_FALSE(mismatches(c, scheduler, "capture-scales-attention").empty());
+  EXPECT_TRUE(mismatches(c, "").empty());
+  EXPECT_FALSE(mismatches(c, "capture-scales-attention").empty());
 }
 
 TEST(Modules, WhatTheLibraryRefusesIsAnErrorOfTheCase) {
-  Scheduler scheduler(op_table(), one_worker());
   Case c = read_case("corpus/qwen2-module.json");
   c.module->config["num_key_value_heads"] = std::int64_t{3};
   try {
-    capture(c, scheduler);
+    capture(c, one_host());
     FAIL() << "three key heads for four query heads";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::StartsWith("/module: transformers.Qwen2ForCausalLM"));
@@ -155,29 +156,30 @@ TEST(Modules, WhatTheLibraryRefusesIsAnErrorOfTheCase) {
 
 // The host has the lists again: what reached it in another way is refused there.
 TEST(Modules, TheHostRefusesWhatIsNotInItsList) {
-  const auto refused = [](const std::string& wire) {
-    return run_program({python(), "-c",
-                        "import sys; sys.path.insert(0, 'systems/python'); import modules; "
-                        "modules.prepare(" +
-                            wire + "); print('transformers' in sys.modules)"});
-  };
-  for (const char* wire :
-       {"{'module': 'os', 'config': {}}", "{'module': 'transformers.AutoModel', 'config': {}}",
-        "{'module': 'litgpt.GPT', 'config': {'hf_config': {'name': 'x'}}}"}) {
-    const Output output = refused(wire);
-    EXPECT_NE(output.status, 0) << wire;
-    EXPECT_THAT(output.err, HasSubstr("ValueError: ")) << wire;
-  }
+  const Output output = run_program({python(), "-c", R"(
+import sys
+sys.path.insert(0, 'systems/python')
+import modules
+for wire in ({'module': 'os', 'config': {}}, {'module': 'transformers.AutoModel', 'config': {}},
+             {'module': 'litgpt.GPT', 'config': {'hf_config': {'name': 'x'}}}):
+    try:
+        modules.prepare(wire)
+    except ValueError as error:
+        print(error)
+assert 'transformers' not in sys.modules and 'litgpt' not in sys.modules
+)"});
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.out,
+            "unknown module: os\nunknown module: transformers.AutoModel\n"
+            "litgpt.GPT has no field hf_config that a case may give\n");
 }
 
+// Without the fault the same case is clean: tests/e2e replays the corpus.
 TEST(Modules, JudgeNamesTheCaptureAndBlamesNoSystemForIt) {
-  const std::vector<std::string> arguments = {"judge", "corpus/qwen2-module.json", "--systems",
-                                              "eager@cpp", "--json"};
-  const auto clean = verdicts_of(ulpfuzz_run(arguments).json());
-  EXPECT_EQ(clean.at("eager@py"), "agree");
-  std::vector<std::string> faulty = arguments;
-  faulty.insert(faulty.end(), {"--fault", "capture-scales-attention"});
-  const auto planted = verdicts_of(ulpfuzz_run(faulty).json());
+  const std::vector<std::string> arguments = {
+      "judge",   "corpus/qwen2-module.json", "--systems", "eager@cpp", "--json",
+      "--fault", "capture-scales-attention"};
+  const auto planted = verdicts_of(ulpfuzz_run(arguments).json());
   EXPECT_EQ(planted.at("eager@py"), "capture-mismatch");
   EXPECT_EQ(planted.at("eager@cpp"), "undecided");
 }
