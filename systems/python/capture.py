@@ -155,15 +155,15 @@ class Recorder(SchemaCheckMode):
     def _alias(self, result: torch.Tensor, of: torch.Tensor) -> None:
         self._values[id(result)] = _Value(result, self.ref(of))
 
-    def emit(self, func: Any, given: Json, result: torch.Tensor | None) -> str:
-        """Appends a call; `result` (None: of no one but the next call) is then known by its name."""
+    def emit(self, func: Any, given: Json, result: Any) -> None:
+        """Appends a call; its result, a tensor or a list, is then known by its name."""
         packet, overload = func._schema.name.split("::")[1], func._overloadname
         args = {}
         for formal in func._schema.arguments:
             if formal.name not in given:
                 continue
             value = given[formal.name]
-            default = formal.has_default_value() and not isinstance(value, (torch.Tensor, Ref))
+            default = formal.has_default_value() and not isinstance(value, torch.Tensor)
             if default and _same(value, formal.default_value):
                 continue
             if str(formal.type) in _OF_NO_EFFECT or formal.name in ("non_blocking", "copy"):
@@ -175,10 +175,9 @@ class Recorder(SchemaCheckMode):
         self.nodes.append({"name": name, "op": op, "args": args})
         if isinstance(result, torch.Tensor):
             self._values[id(result)] = _Value(result, name)
-        elif result is not None:
+        else:
             for number, part in enumerate(result):
                 self._values[id(part)] = _Value(part, f"{name}:{number}" if number else name)
-        return name
 
     def _require_plain(self, func: Any, name: str, value: Any) -> None:
         """Of arguments that a program has not: only values that change nothing."""
@@ -191,8 +190,6 @@ class Recorder(SchemaCheckMode):
         kind = kind.removeprefix("Optional[").removesuffix("]") if "Optional[" in kind else kind
         if value is None:
             return None
-        if isinstance(value, Ref):
-            return {"ref": value.name}
         if isinstance(value, torch.Tensor):
             return {"ref": self.ref(value)}
         if isinstance(value, torch.dtype):
@@ -218,13 +215,6 @@ class Recorder(SchemaCheckMode):
         return {"int": str(value)}
 
 
-@dataclass(frozen=True)
-class Ref:
-    """A value that only the program has."""
-
-    name: str
-
-
 def _slice(recorder: Recorder, given: Json, result: torch.Tensor) -> None:
     if given.get("end") is not None and given["end"] >= given["self"].shape[given.get("dim", 0)]:
         given = {name: value for name, value in given.items() if name != "end"}
@@ -246,28 +236,10 @@ def _pad(recorder: Recorder, given: Json, result: torch.Tensor) -> None:
 
 
 def _split(recorder: Recorder, given: Json, result: Any) -> None:
-    """Into slices, which is what the parts are."""
-    dim, start = given.get("dim", 0), 0
-    for part in result:
-        end = start + part.shape[dim]
-        whole = {"self": given["self"], "dim": dim, "start": start, "end": end}
-        recorder.emit(aten.slice.Tensor, whole, part)
-        start = end
-
-
-def _repeat_interleave(recorder: Recorder, given: Json, result: torch.Tensor) -> None:
-    """What at::repeat_interleave with a number does (ATen/native/Repeat.cpp)."""
-    source, repeats, dim = given["self"], given["repeats"], given.get("dim")
-    if dim is None:
-        raise NotCapturable("repeat_interleave without dim")
-    dim = dim % source.dim()
-    column = recorder.emit(aten.unsqueeze.default, {"self": source, "dim": dim + 1}, None)
-    sizes = [-1] * (source.dim() + 1)
-    sizes[dim + 1] = repeats
-    wide = recorder.emit(aten.expand.default, {"self": Ref(column), "size": sizes}, None)
-    dense = recorder.emit(aten.contiguous.default, {"self": Ref(wide)}, None)
-    flat = {"self": Ref(dense), "start_dim": dim, "end_dim": dim + 1}
-    recorder.emit(aten.flatten.using_ints, flat, result)
+    dim = given.get("dim", 0)
+    sizes = [part.shape[dim] for part in result]
+    whole = {"self": given["self"], "split_sizes": sizes, "dim": dim}
+    recorder.emit(aten.split_with_sizes.default, whole, result)
 
 
 def _to(recorder: Recorder, given: Json, result: torch.Tensor) -> None:
@@ -282,8 +254,6 @@ _REWRITES = {
     aten.pad.default: _pad,
     aten.chunk.default: _split,
     aten.split.Tensor: _split,
-    aten.split_with_sizes.default: _split,
-    aten.repeat_interleave.self_int: _repeat_interleave,
     aten.to.dtype_layout: _to,
     aten.to.device: _to,
     aten.to.other: _to,
