@@ -133,7 +133,10 @@ class Walk {
 
   // The run of a system on a rung, or null after asking for it.
   const Run* ask(const SystemSpec& system, const Rung& rung, std::string* hash = nullptr) {
-    RunRequest request{rung.test, system, all_sets(), options_.profile && attends(rung.test)};
+    return ask(system, rung.test, hash);
+  }
+  const Run* ask(const SystemSpec& system, const Case& test, std::string* hash) {
+    RunRequest request{test, system, all_sets(), options_.profile && attends(test)};
     const std::string key = request.hash();
     if (hash != nullptr) *hash = key;
     if (const Run* run = runs_.find(key)) return run;
@@ -159,11 +162,11 @@ class Walk {
   std::optional<std::vector<Fact>> capture_facts_of(const Rung& rung) {
     std::vector<Fact> facts;
     if (!rung.test.module) return facts;
-    Rung captured{rung.test, rung.label, nullptr};
-    captured.test.module.reset();
+    Case captured = rung.test;
+    captured.module.reset();
     std::string hash;
     const Run* module = ask(kEager, rung, &hash);
-    const Run* program = ask(kEager, captured);
+    const Run* program = ask(kEager, captured, nullptr);
     if (module == nullptr || program == nullptr) return std::nullopt;
     capture_facts(*module, *program, rung.label, facts);
     for (Fact& fact : facts) fact.evidence = hash;
@@ -191,6 +194,7 @@ class Walk {
     if (options_.ladder == JudgeOptions::Ladder::kAlways && !is_eager && may_climb()) {
       ask(system, float32_());
       ask(kEager, float32_());
+      capture_facts_of(float32_());  // asks, too
     }
     const std::optional<std::vector<Fact>> capture = capture_facts_of(base_);
     const std::optional<Assessment> first = look(system, base_, first_sets());
@@ -206,7 +210,10 @@ class Walk {
     confirm_less_accurate(system, *first, verdict);
     // Eager is looked at on the ladder only beside a system that needs it.
     if (climbs(*first) && !is_eager) {
-      if (std::optional<Assessment> above = look(system, float32_(), first_sets())) {
+      const std::optional<std::vector<Fact>> captured = capture_facts_of(float32_());
+      const std::optional<Assessment> above = look(system, float32_(), first_sets());
+      // A module of another dtype that is not the raised program says nothing.
+      if (above && captured && captured->empty()) {
         verdict.facts.insert(verdict.facts.end(), above->facts.begin(), above->facts.end());
         verdict.measures.insert(verdict.measures.end(), above->measures.begin(),
                                 above->measures.end());

@@ -259,7 +259,8 @@ _REWRITES = {
     aten.to.other: _to,
     aten.type_as.default: _to,
 }
-_OF_NO_EFFECT = tuple(f"{o}{k}{c}" for k in ("Device", "Layout", "MemoryFormat") for o, c in (("", ""), ("Optional[", "]")))
+_PLAIN = ("Device", "Layout", "MemoryFormat")
+_OF_NO_EFFECT = {*_PLAIN, *(f"Optional[{kind}]" for kind in _PLAIN)}
 
 
 def _drops_nothing(given: Json) -> bool:
