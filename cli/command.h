@@ -42,15 +42,17 @@ struct SystemOptions {
   std::string device;             // "cpu", "cuda"; empty: the case's own
   void add_to(CLI::App& command);
   void add_device_to(CLI::App& command);  // for commands that run one case
-  std::vector<SystemSpec> parsed() const;
+  std::vector<SystemSpec> parsed() const;  // with the fault, unless it goes into captures
+  std::string capture_fault() const;       // "" or a fault of captures (systems/capture.h)
   SchedulerOptions scheduler() const;
   // The case as it is to be run.
   Case placed(Case c) const;
 };
 
 // A case as users name one: a JSON file, a folder of a finding, or the id of a finding in `store`.
-// Model cases come lowered. Throws Error.
-Case find_case(const std::string& named, const std::filesystem::path& store);
+// Model cases come lowered; modules are captured on `scheduler`. Throws Error.
+Case find_case(const std::string& named, const std::filesystem::path& store, Scheduler& scheduler,
+               const std::string& capture_fault = "");
 
 // The worst verdict decides: a finding, then undecided, then nothing.
 ExitStatus status_of(const std::vector<Verdict>& verdicts);

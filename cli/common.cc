@@ -11,6 +11,8 @@
 #include "ir/error.h"
 #include "ir/verify.h"
 #include "ops/table.h"
+#include "systems/capture.h"
+#include "systems/fault.h"
 
 namespace ulpfuzz {
 namespace {
@@ -64,8 +66,14 @@ std::vector<SystemSpec> SystemOptions::parsed() const {
       names += (names.empty() ? "" : ", ") + std::string(kind.name);
     throw Error("--systems", fmt::format("no system '{}'; there are {}", system.name, names));
   }
-  if (!fault.empty()) result.back().options["fault"] = fault;
+  if (!fault.empty() && !is_capture_fault(fault)) result.back().options["fault"] = fault;
   return result;
+}
+
+std::string SystemOptions::capture_fault() const {
+  if (!is_capture_fault(fault)) return "";
+  fault_kind(fault);  // there must be such a fault
+  return fault;
 }
 
 SchedulerOptions SystemOptions::scheduler() const {
@@ -75,7 +83,8 @@ SchedulerOptions SystemOptions::scheduler() const {
   return options;
 }
 
-Case find_case(const std::string& named, const std::filesystem::path& store) {
+Case find_case(const std::string& named, const std::filesystem::path& store, Scheduler& scheduler,
+               const std::string& capture_fault) {
   namespace fs = std::filesystem;
   fs::path path = named;
   if (!fs::exists(path)) path = store / "findings" / named;
@@ -85,7 +94,7 @@ Case find_case(const std::string& named, const std::filesystem::path& store) {
   if (fs::is_directory(path)) {
     path = fs::exists(path / "minimal.json") ? path / "minimal.json" : path / "case.json";
   }
-  const Case c = lower(read_case(path.string()));
+  const Case c = capture(lower(read_case(path.string())), scheduler, capture_fault);
   verify(c, op_table(), path.string());
   return c;
 }

@@ -65,13 +65,14 @@ void print_kernels(const Verdict& verdict) {
 }
 
 ExitStatus run(const Options& o) {
-  const Case c = o.systems.placed(find_case(o.named, o.store));
   JudgeOptions options;
   options.systems = o.systems.parsed();
   options.seeds = o.seeds;
   options.ladder = JudgeOptions::Ladder::kAlways;
   options.values = options.confirm = !o.no_values;
   Scheduler scheduler(op_table(), o.systems.scheduler());
+  const Case c =
+      o.systems.placed(find_case(o.named, o.store, scheduler, o.systems.capture_fault()));
   const Judged judged = judge_cases({c}, options, op_table(), scheduler, Company::kStock).front();
   const std::vector<Nearness> near = nearness(judged.verdicts);
   if (o.json) {

@@ -61,10 +61,11 @@ void show_progress(const ReductionProgress& p) {
 
 ExitStatus run(const Options& o) {
   const double budget = parse_time("--budget", o.budget);
-  const Case c = o.systems.placed(find_case(o.named, o.store));
   JudgeOptions judge;
   judge.systems = o.systems.parsed();
   Scheduler scheduler(op_table(), o.systems.scheduler());
+  const Case c =
+      o.systems.placed(find_case(o.named, o.store, scheduler, o.systems.capture_fault()));
   const auto verdicts =
       judge_cases({c}, judge, op_table(), scheduler, Company::kSingle).front().verdicts;
   const Verdict* verdict = worst(verdicts);
@@ -83,6 +84,7 @@ ExitStatus run(const Options& o) {
   InvestigateOptions how;
   how.cpu_budget_seconds = 1e9;
   how.progress = show_progress;
+  how.capture_fault = o.systems.capture_fault();
   how.stopped = [&] { return stop_requested() || std::chrono::steady_clock::now() > deadline; };
   auto finding = investigate(c, *verdict, judge, op_table(), scheduler, how);
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");

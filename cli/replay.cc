@@ -31,7 +31,7 @@ struct Replayed {
   std::vector<Expectation> expected;
 };
 
-std::vector<Replayed> read_folder(const fs::path& folder) {
+std::vector<Replayed> read_folder(const fs::path& folder, Scheduler& scheduler) {
   if (!fs::is_directory(folder)) throw Error(folder.string(), "is not a folder");
   std::set<fs::path> files;  // sorted
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -40,7 +40,7 @@ std::vector<Replayed> read_folder(const fs::path& folder) {
   }
   std::vector<Replayed> cases;
   for (const fs::path& file : files) {
-    cases.push_back({file, find_case(file.string(), ""), read_expectations(file)});
+    cases.push_back({file, find_case(file.string(), "", scheduler), read_expectations(file)});
   }
   if (cases.empty()) throw Error(folder.string(), "holds no case");
   return cases;
@@ -146,10 +146,10 @@ void print(const std::vector<ReplayResult>& results, bool json) {
 }
 
 ExitStatus run(const Options& o) {
-  const std::vector<Replayed> cases = read_folder(o.folder);
   SystemOptions systems;
   systems.jobs = o.jobs;
   Scheduler scheduler(op_table(), systems.scheduler());
+  const std::vector<Replayed> cases = read_folder(o.folder, scheduler);
   const std::vector<ReplayResult> results = replay(cases, scheduler);
   if (!o.junit.empty()) {
     std::ofstream out(o.junit);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "ir/json.h"
 #include "ir/python_source.h"
 #include "ops/table.h"
 
@@ -25,7 +26,8 @@ std::string describe(const ProgramInput& input, const InputData& data, const Sym
 }
 
 ExitStatus run(const std::string& named, const std::string& store, bool json) {
-  const Case c = find_case(named, store);
+  Scheduler scheduler(op_table(), {});
+  const Case c = find_case(named, store, scheduler);
   const Case bound = bind_symbols(c);
   const std::string source = python_function(bound.program, op_table());
   if (json) {
@@ -41,6 +43,7 @@ ExitStatus run(const std::string& named, const std::string& store, bool json) {
     }
     fmt::print("\n");
   }
+  if (c.module) fmt::print("# {}\n", json_of(*c.module).dump());
   for (std::size_t i = 0; i < bound.program.inputs.size(); ++i) {
     fmt::print("# {}\n", describe(bound.program.inputs[i], bound.inputs[i], bound.program.symbols));
   }

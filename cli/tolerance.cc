@@ -28,7 +28,7 @@ struct Count {
 using Counts = std::map<std::string, std::vector<Count>>;  // by tensor
 
 Counts count(const Case& c, const std::vector<Tolerance>& tolerances,
-             const std::vector<SystemSpec>& systems, const Options& o) {
+             const std::vector<SystemSpec>& systems, const Options& o, Scheduler& scheduler) {
   std::vector<RunRequest> requests;
   std::vector<std::uint64_t> sets;  // others than the tolerance was found with
   for (int i = 0; i < o.seeds; ++i) sets.push_back(static_cast<std::uint64_t>(o.seeds + i));
@@ -36,7 +36,6 @@ Counts count(const Case& c, const std::vector<Tolerance>& tolerances,
   for (const SystemSpec& system : systems) {
     requests.push_back({asked_of(system, c), system, sets});
   }
-  Scheduler scheduler(op_table(), o.systems.scheduler());
   const std::vector<Run> runs = scheduler.run(requests, Company::kStock);
   Counts counts;
   for (std::size_t s = 1; s < runs.size(); ++s) {
@@ -107,10 +106,12 @@ void print(const std::vector<Tolerance>& tolerances, const Counts& counts, const
 }
 
 ExitStatus run(const Options& o) {
-  const Case c = o.systems.placed(find_case(o.named, o.store));
+  Scheduler scheduler(op_table(), o.systems.scheduler());
+  const Case c =
+      o.systems.placed(find_case(o.named, o.store, scheduler, o.systems.capture_fault()));
   const std::vector<SystemSpec> systems = o.systems.parsed();
   const std::vector<Tolerance> found = tolerances(c, op_table(), {o.seeds, o.rate});
-  const Counts counts = count(c, found, systems, o);
+  const Counts counts = count(c, found, systems, o, scheduler);
   if (o.json) {
     nlohmann::json list = nlohmann::json::array();
     for (const Tolerance& t : found) list.push_back(json_of(t, counts.at(t.tensor)));

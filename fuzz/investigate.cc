@@ -7,6 +7,7 @@
 #include "ir/error.h"
 #include "ir/hash.h"
 #include "judge/rung.h"
+#include "systems/capture.h"
 #include "systems/kinds.h"
 
 namespace ulpfuzz {
@@ -43,8 +44,9 @@ JudgeOptions options_for(const Verdict& verdict, const JudgeOptions& options) {
 }
 
 // The case on the rung of the ladder where the verdict was reached, so that reduction needs no
-// ladder. A model keeps its configuration, whose dtype is what the rung changes.
-Case case_on_rung(const Case& c, const Verdict& verdict, const OpTable& table) {
+// ladder. A model or module keeps its configuration, whose dtype is what the rung changes.
+Case case_on_rung(const Case& c, const Verdict& verdict, const OpTable& table, Scheduler& scheduler,
+                  const std::string& capture_fault) {
   const std::string_view own = name(narrowest_floating(c));
   std::optional<DType> rung;
   for (const Fact& fact : verdict.facts) {
@@ -53,6 +55,13 @@ Case case_on_rung(const Case& c, const Verdict& verdict, const OpTable& table) {
     rung = parse_dtype(fact.rung);
   }
   if (!rung) return c;
+  if (c.module) {
+    Case module;
+    module.module = c.module;
+    module.module->dtype = std::string(name(*rung));
+    module.environment = c.environment;
+    return capture(module, scheduler, capture_fault);
+  }
   if (c.model && c.model->fields.contains("dtype")) {
     Case model;
     model.model = c.model;
@@ -114,7 +123,8 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   const Signature wanted = signature(verdict);
   const JudgeOptions one = options_for(verdict, options);
   const SystemSpec system = parse_system(verdict.system);
-  const Case start = asked_of(system, case_on_rung(shown_by, verdict, table));
+  const Case start =
+      asked_of(system, case_on_rung(shown_by, verdict, table, scheduler, how.capture_fault));
   const bool event = is_event(wanted.kind);
 
   const auto shows = [&](const Judged& judged) {
@@ -141,6 +151,15 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
     if (how.progress) how.progress(progress);
     const double spent = scheduler.usage().system_cpu_seconds - cpu_before;
     return spent < how.cpu_budget_seconds && !(how.stopped && how.stopped());
+  };
+  reduction.capture = [&](const Case& candidate) -> std::optional<Case> {
+    try {
+      return capture(candidate, scheduler, how.capture_fault);
+    } catch (const NotAvailable&) {
+      throw;
+    } catch (const Error&) {
+      return std::nullopt;  // the library refuses it
+    }
   };
   const StillFails still_fails = [&](std::span<const Case> candidates) {
     std::vector<bool> fails;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ir/case.h"
@@ -31,6 +32,7 @@ struct InvestigateOptions {
   double cpu_budget_seconds = 120;  // of systems, for the reduction
   std::function<void(const ReductionProgress&)> progress;
   std::function<bool()> stopped;
+  std::string capture_fault = {};  // planted into captures (systems/capture.h)
 };
 std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
                                    const JudgeOptions& options, const OpTable& table,

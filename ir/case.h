@@ -19,6 +19,24 @@ struct ModelConfig {
   bool operator==(const ModelConfig&) const = default;
 };
 
+using ConfigValue = decltype(ModelConfig::fields)::mapped_type;
+
+// A library's own module: which, of what configuration, and how it is called (ir/modules.h has the
+// modules and fields that there are; docs/modules.md).
+struct ModuleConfig {
+  std::string module;                         // "transformers.Qwen2ForCausalLM"
+  std::map<std::string, ConfigValue> config;  // of its configuration class; others: its defaults
+  std::string dtype = "float32";              // module.to(dtype), buffers too
+  std::int64_t batch = 1;
+  std::int64_t length = 1;  // tokens of a sequence
+  // Outputs: the loss, then the logits; without labels the logits alone. The gradients, by all
+  // parameters, come from the first of them.
+  bool labels = false;
+  bool gradients = true;
+  std::uint64_t seed = 0;  // of parameters and tokens
+  bool operator==(const ModuleConfig&) const = default;
+};
+
 // Where the elements of an input lie in memory, and what they are.
 struct InputData {
   std::vector<std::int64_t> strides = {};  // in elements; empty: contiguous
@@ -40,9 +58,12 @@ struct Cotangent {
 // no code. What is expected of it lies beside it (NAME.expect.json), never inside.
 //
 // Either `program` and `inputs` are given, or only `model`, from which generators::lower makes
-// them; a lowered Case keeps `model` as a note of its origin.
+// them, or only `module`, whose forward pass is captured (systems/capture.h). A lowered Case keeps
+// `model` as a note of its origin, and `module` as what Python systems run in place of `program`,
+// with parameters and buffers from the inputs of their names (dots are underscores).
 struct Case {
   std::optional<ModelConfig> model = {};
+  std::optional<ModuleConfig> module = {};
   Program program = {};
   std::vector<InputData> inputs = {};  // one for each program.inputs, in order
   std::vector<std::string> wrt = {};   // inputs to differentiate by; empty: forward only
@@ -52,6 +73,11 @@ struct Case {
 
   bool operator==(const Case&) const = default;
 };
+
+// It has a program: no `model` or `module` that is still to be lowered.
+bool is_lowered(const Case& c);
+// Its program is what a model or module builds, so that no pass may edit it.
+inline bool has_origin(const Case& c) { return c.model || c.module; }
 
 // SHA-256 in hex of the canonical JSON (RFC 8785) of a part of the case.
 struct CaseHashes {

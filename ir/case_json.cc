@@ -90,11 +90,6 @@ std::optional<Cotangent> read_cotangent(const JsonReader& reader) {
   return cotangent;
 }
 
-bool lowered(const Case& c) {
-  return !c.model || !c.program.inputs.empty() || !c.program.nodes.empty() ||
-         !c.program.outputs.empty();
-}
-
 // The inputs with what the backward pass is given.
 Json inputs_part(const Case& c) {
   if (c.inputs.size() != c.program.inputs.size()) {
@@ -227,75 +222,43 @@ Environment environment_from(const Json& json, const std::string& place) {
   return e;
 }
 
-Json json_of(const ModelConfig& model) {
-  Json config = Json::object();
-  for (const auto& [field, value] : model.fields) {
-    if (const auto* number = std::get_if<double>(&value)) {
-      config[field] = {{"float", float_bits(*number)}};
-    } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-      const bool exact = std::abs(static_cast<double>(*integer)) < 0x1p53;
-      config[field] = exact ? Json(*integer) : Json{{"int", std::to_string(*integer)}};
-    } else if (const auto* text = std::get_if<std::string>(&value)) {
-      config[field] = *text;
-    } else {
-      config[field] = std::get<bool>(value);
-    }
-  }
-  return {{"family", model.family}, {"config", config}};
-}
-
-ModelConfig model_from(const Json& json, const std::string& place) {
-  const JsonReader reader(json, place);
-  reader.only({"family", "config"});
-  ModelConfig model;
-  model.family = reader.at("family").string(256);
-  const JsonReader config = reader.at("config");
-  for (const std::string& field : config.keys()) {
-    const JsonReader value = config.at(field);
-    if (value.json().is_boolean()) {
-      model.fields[field] = value.boolean();
-    } else if (value.json().is_string()) {
-      model.fields[field] = value.string();
-    } else if (value.json().is_number_integer()) {
-      model.fields[field] = value.integer();
-    } else if (value.json().is_number()) {
-      model.fields[field] = value.floating();
-    } else {
-      const auto [kind, number] = value.single();
-      if (kind != "float" && kind != "int") number.fail("a field's number is float or int");
-      if (kind == "float") model.fields[field] = number.floating();
-      if (kind == "int") model.fields[field] = number.integer();
-    }
-  }
-  return model;
-}
-
 Json json_of(const Case& c) {
   Json json = {{"ulpfuzz", kCaseVersion}, {"environment", json_of(c.environment)}};
   if (c.model) json["model"] = json_of(*c.model);
-  if (lowered(c)) {
+  if (c.module) json["module"] = json_of(*c.module);
+  if (is_lowered(c)) {
     json["program"] = json_of(c.program);
     json.update(inputs_part(c));
   }
   return json;
 }
 
+bool is_lowered(const Case& c) {
+  return !has_origin(c) || !c.program.inputs.empty() || !c.program.nodes.empty() ||
+         !c.program.outputs.empty();
+}
+
 Case case_from(const Json& json, const std::string& place) {
   const JsonReader reader(json, place);
-  reader.only({"ulpfuzz", "model", "program", "inputs", "wrt", "cotangents", "environment"});
+  reader.only(
+      {"ulpfuzz", "model", "module", "program", "inputs", "wrt", "cotangents", "environment"});
   const JsonReader version = reader.at("ulpfuzz");
   if (version.integer() != kCaseVersion) {
     version.fail("this ulpfuzz reads cases of version " + std::to_string(kCaseVersion));
   }
   Case c;
   if (const auto model = reader.find("model")) c.model = model_from(model->json(), model->place());
+  if (const auto module = reader.find("module")) {
+    if (c.model) module->fail("a case has a model or a module, not both");
+    c.module = module_from(module->json(), module->place());
+  }
   if (const auto program = reader.find("program")) {
     c.program = program_from(program->json(), program->place());
     read_inputs_part(reader, c);
-  } else if (!c.model) {
-    reader.fail("either 'program' or 'model' is needed");
+  } else if (!has_origin(c)) {
+    reader.fail("a 'program', a 'model' or a 'module' is needed");
   } else {
-    reader.only({"ulpfuzz", "model", "environment"});
+    reader.only({"ulpfuzz", "model", "module", "environment"});
   }
   if (const auto environment = reader.find("environment")) {
     c.environment = environment_from(environment->json(), environment->place());
@@ -304,7 +267,9 @@ Case case_from(const Json& json, const std::string& place) {
 }
 
 CaseHashes hashes(const Case& c) {
-  const Json program = lowered(c) ? json_of(c.program) : json_of(*c.model);
+  const Json program = is_lowered(c) ? json_of(c.program)
+                       : c.model     ? json_of(*c.model)
+                                     : json_of(*c.module);
   return {sha256_hex(canonical(program)), sha256_hex(canonical(inputs_part(c))),
           sha256_hex(canonical(json_of(c.environment))), sha256_hex(canonical(json_of(c)))};
 }

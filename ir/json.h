@@ -42,6 +42,9 @@ Json json_of(const Fill& fill);
 Json json_of(const Environment& environment);
 // {"family":"qwen2","config":{"layers":2,"eps":{"float":"3eb0..."},"tie":true,"dtype":"bfloat16"}}
 Json json_of(const ModelConfig& model);
+// {"module":"litgpt.GPT","config":{"n_layer":1},"dtype":"float32","batch":1,"length":8,
+//  "labels":true,"gradients":true,"seed":"0"}
+Json json_of(const ModuleConfig& module);
 Json json_of(const Program& program);  // see ir/schema/case.schema.json
 Json json_of(const Case& c);
 Json json_of(const KernelRecord& kernel);  // see ir/schema/run.schema.json
@@ -53,6 +56,8 @@ Json json_of(const TensorLayout& layout);  // {"dtype":...,"shape":[],"strides":
 Fill fill_from(const Json& json, const std::string& place);
 Environment environment_from(const Json& json, const std::string& place);
 ModelConfig model_from(const Json& json, const std::string& place);
+// Only what ir/modules.h has.
+ModuleConfig module_from(const Json& json, const std::string& place);
 Program program_from(const Json& json, const std::string& place);
 Case case_from(const Json& json, const std::string& place);
 TensorLayout layout_from(const Json& json, const std::string& place);

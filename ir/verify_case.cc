@@ -50,7 +50,7 @@ class CaseVerifier {
 
   Types verify() {
     const Program& program = case_.program;
-    if (case_.model && program.outputs.empty()) fail("/model", "the case is not lowered");
+    if (!is_lowered(case_)) fail(case_.model ? "/model" : "/module", "the case is not lowered");
     types_ = ulpfuzz::verify(program, table_, place_ + "/program");
     if (case_.inputs.size() != program.inputs.size()) {
       fail("/inputs", std::to_string(case_.inputs.size()) + " inputs for a program with " +

@@ -51,6 +51,10 @@ std::vector<SdpaKernel> passed_over(const Run& run, const Case& c);
 // Layouts of the attention kernels' tensors: results, and what a backward kernel was given.
 std::vector<KernelTensorRow> kernel_rows(const Run& run, const Run& eager);
 
+// The module's eager run against that of its captured program, to the bit.
+void capture_facts(const Run& module, const Run& program, const std::string& rung,
+                   std::vector<Fact>& facts);
+
 // One result against the exact value. Eager's own result stands beside it: where eager is outside
 // the bound too, the system is not blamed.
 struct ElementCheck {

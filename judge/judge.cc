@@ -152,6 +152,9 @@ class Walk {
   std::vector<std::uint64_t> all_sets() const {
     std::vector<std::uint64_t> result = first_sets();
     result.push_back(result.front());
+    // A capture is held against its module on two sets.
+    const bool module = rungs_of_(kEager).base().test.module.has_value();
+    if (module && options_.seeds < 2 && !options_.confirm) result.push_back(1);
     for (const std::uint64_t salt : fresh_sets()) result.push_back(salt);
     return result;
   }
@@ -160,7 +163,10 @@ class Walk {
 
   // The run of a system on a rung, or null after asking for it.
   const Run* ask(const SystemSpec& system, const Rung& rung, std::string* hash = nullptr) {
-    return ask({rung.test, system, all_sets(), attests(rung)}, hash);
+    return ask(system, rung.test, hash);
+  }
+  const Run* ask(const SystemSpec& system, const Case& test, std::string* hash) {
+    return ask({test, system, all_sets(), options_.profile && attends(test)}, hash);
   }
   const Run* ask(RunRequest request, std::string* hash = nullptr) {
     const std::string key = request.hash();
@@ -210,25 +216,67 @@ class Walk {
     return accepting;
   }
 
+  // Facts of a captured program that is not its module, by eager's runs of both, or nothing while
+  // runs are missing.
+  std::optional<std::vector<Fact>> capture_facts_of(const SystemSpec& eager, const Rung& rung) {
+    std::vector<Fact> facts;
+    if (!rung.test.module) return facts;
+    Case captured = rung.test;
+    captured.module.reset();
+    std::string hash;
+    const Run* module = ask(eager, rung, &hash);
+    const Run* program = ask(eager, captured, nullptr);
+    if (module == nullptr || program == nullptr) return std::nullopt;
+    capture_facts(*module, *program, rung.label, facts);
+    for (Fact& fact : facts) fact.evidence = hash;
+    return facts;
+  }
+
+  // Beside a capture that is not the module no number means anything: eager's verdict says so, of
+  // others only how they ended counts.
+  static void only_events(Verdict& verdict, const std::string& rung) {
+    std::erase_if(verdict.facts,
+                  [](const Fact& fact) { return fact.kind > VerdictKind::kAcceptReject; });
+    verdict.measures.clear();
+    Fact fact;
+    fact.kind = VerdictKind::kUndecided;
+    fact.rung = rung;
+    fact.strength = "observed";
+    fact.detail = "the captured program is not the module";
+    verdict.facts.push_back(std::move(fact));
+  }
+
   Verdict judge_system(const SystemSpec& system, bool is_eager) {
     Verdict verdict;
     verdict.system = to_string(system);
     verdict.judge_model = Judge::model_hash();
     Rungs& rungs = rungs_of_(system);
     Rung& base = rungs.base();
+    const SystemSpec eager = eager_beside(system);
     if (options_.ladder == JudgeOptions::Ladder::kAlways && !is_eager && may_climb(base)) {
       ask(system, rungs.float32());
-      ask(eager_beside(system), rungs.float32());
+      ask(eager, rungs.float32());
+      capture_facts_of(eager, rungs.float32());  // asks, too
     }
+    const std::optional<std::vector<Fact>> capture = capture_facts_of(eager, base);
     const std::optional<Assessment> first = look(system, base, first_sets());
-    if (!first) return verdict;
+    if (!first || !capture) return verdict;
+    if (!capture->empty()) {
+      verdict.facts = is_eager ? *capture : first->facts;
+      if (!is_eager) only_events(verdict, base.label);
+      verdict.primary = primary(verdict.facts);
+      return verdict;
+    }
     verdict.facts = first->facts;
     verdict.measures = first->measures;
     verdict.kernels = first->kernels;
     confirm_less_accurate(system, base, *first, verdict);
     // Eager is looked at on the ladder only beside a system that needs it.
     if (climbs(base, *first) && !is_eager) {
-      if (std::optional<Assessment> above = look(system, rungs.float32(), first_sets())) {
+      const std::optional<std::vector<Fact>> captured = capture_facts_of(eager, rungs.float32());
+      const std::optional<Assessment> above = look(system, rungs.float32(), first_sets());
+      // A module of another dtype that is not the raised program says nothing.
+      if (above && captured && captured->empty()) {
         verdict.facts.insert(verdict.facts.end(), above->facts.begin(), above->facts.end());
         verdict.measures.insert(verdict.measures.end(), above->measures.begin(),
                                 above->measures.end());

@@ -62,6 +62,7 @@ Case at_rung(const Case& lowered, DType dtype, const OpTable& table) {
     keep_numbers(c.cotangents[i]->fill, was, raised(was, dtype));
   }
   c.model.reset();  // its program is no longer what the configuration builds
+  if (c.module) c.module->dtype = name(raised(*parse_dtype(c.module->dtype), dtype));
   return c;
 }
 

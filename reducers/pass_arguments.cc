@@ -4,7 +4,7 @@
 namespace ulpfuzz {
 
 std::vector<Case> argument_candidates(const Case& c, const OpTable& table) {
-  if (c.model) return {};
+  if (has_origin(c)) return {};
   std::vector<Case> candidates;
   for (std::size_t n = 0; n < c.program.nodes.size(); ++n) {
     const Node& node = c.program.nodes[n];

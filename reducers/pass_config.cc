@@ -4,17 +4,16 @@
 #include "generators/family.h"
 #include "ir/error.h"
 #include "ir/verify.h"
+#include "reducers/origin.h"
 #include "reducers/passes.h"
 
 namespace ulpfuzz {
 namespace {
 
-using Value = decltype(ModelConfig::fields)::mapped_type;
-
 // Values between the smallest one and the present one, smallest first: all small numbers, then
 // steps that double, and what divides the present value (head counts must divide each other).
-std::vector<Value> smaller_values(const Value& present, const Value& smallest) {
-  std::vector<Value> values;
+std::vector<ConfigValue> smaller_values(const ConfigValue& present, const ConfigValue& smallest) {
+  std::vector<ConfigValue> values;
   if (present == smallest || present.index() != smallest.index()) return values;
   values.push_back(smallest);
   const auto* now = std::get_if<std::int64_t>(&present);
@@ -30,28 +29,26 @@ std::vector<Value> smaller_values(const Value& present, const Value& smallest) {
   return values;
 }
 
-using Fields = decltype(ModelConfig::fields);
-
 // Two numbers that must change together: both at the smallest value, both halved, or the same.
-std::vector<Fields> pairs(const Fields& fields, const Family& recipe) {
-  std::vector<Fields> result;
-  for (std::size_t i = 0; i < recipe.fields.size(); ++i) {
-    for (std::size_t j = i + 1; j < recipe.fields.size(); ++j) {
-      const auto a = fields.find(std::string(recipe.fields[i].name));
-      const auto b = fields.find(std::string(recipe.fields[j].name));
+std::vector<OriginFields> pairs(const OriginFields& fields, const std::vector<OriginField>& known) {
+  std::vector<OriginFields> result;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    for (std::size_t j = i + 1; j < known.size(); ++j) {
+      const auto a = fields.find(known[i].name);
+      const auto b = fields.find(known[j].name);
       if (a == fields.end() || b == fields.end()) continue;
       const auto* x = std::get_if<std::int64_t>(&a->second);
       const auto* y = std::get_if<std::int64_t>(&b->second);
       if (x == nullptr || y == nullptr) continue;
-      const auto add = [&](const Value& first, const Value& second) {
-        Fields changed = fields;
+      const auto add = [&](const ConfigValue& first, const ConfigValue& second) {
+        OriginFields changed = fields;
         changed[a->first] = first;
         changed[b->first] = second;
         result.push_back(std::move(changed));
       };
-      add(recipe.fields[i].smallest, recipe.fields[j].smallest);
-      const std::int64_t least_x = std::get<std::int64_t>(recipe.fields[i].smallest);
-      const std::int64_t least_y = std::get<std::int64_t>(recipe.fields[j].smallest);
+      add(known[i].smallest, known[j].smallest);
+      const std::int64_t least_x = std::get<std::int64_t>(known[i].smallest);
+      const std::int64_t least_y = std::get<std::int64_t>(known[j].smallest);
       if (*x > least_x && *y > least_y) {
         add(std::max(least_x, *x / 2), std::max(least_y, *y / 2));
       }
@@ -64,46 +61,49 @@ std::vector<Fields> pairs(const Fields& fields, const Family& recipe) {
 
 }  // namespace
 
+// Of a module the candidates have no program yet: it is captured when they are tried.
 std::vector<Case> config_candidates(const Case& c, const OpTable& table) {
   std::vector<Case> candidates;
-  if (!c.model) return candidates;
-  const Family& recipe = family(c.model->family);
-  const auto propose = [&](const ModelConfig& config) {
+  if (!has_origin(c)) return candidates;
+  const std::vector<OriginField> known = origin_fields(c);
+  const OriginFields fields = origin_values(c);
+  const auto propose = [&](const OriginFields& changed) {
     try {
-      Case built = recipe.build(config);
-      built.environment = c.environment;
-      verify(built, table);
+      Case built = lower(with_origin_values(c, changed));
+      if (is_lowered(built)) verify(built, table);
       candidates.push_back(std::move(built));
     } catch (const Error&) {
       // fields that do not go together
     }
   };
-  ModelConfig all = *c.model;
-  for (const ConfigField& field : recipe.fields) {
-    all.fields[std::string(field.name)] = field.smallest;
+  OriginFields all = fields;
+  for (auto& [name, value] : all) {
+    const auto field = std::ranges::find(known, name, &OriginField::name);
+    if (field != known.end()) value = field->smallest;
   }
   propose(all);
-  for (const ConfigField& field : recipe.fields) {
-    const auto it = c.model->fields.find(std::string(field.name));
-    if (it == c.model->fields.end()) continue;
-    for (const Value& value : smaller_values(it->second, field.smallest)) {
-      ModelConfig config = *c.model;
-      config.fields[it->first] = value;
-      propose(config);
+  for (const OriginField& field : known) {
+    OriginFields changed = fields;
+    const auto it = fields.find(field.name);
+    if (it == fields.end()) {
+      changed[field.name] = field.smallest;  // in place of a library's default
+      propose(changed);
+      continue;
+    }
+    for (const ConfigValue& value : smaller_values(it->second, field.smallest)) {
+      changed[field.name] = value;
+      propose(changed);
     }
   }
-  for (Fields& fields : pairs(c.model->fields, recipe)) {
-    ModelConfig config = *c.model;
-    config.fields = std::move(fields);
-    propose(config);
-  }
+  for (const OriginFields& changed : pairs(fields, known)) propose(changed);
   return candidates;
 }
 
 std::vector<Case> lowering_candidates(const Case& c, const OpTable&) {
-  if (!c.model) return {};
+  if (!has_origin(c)) return {};
   Case lowered = c;
   lowered.model.reset();
+  lowered.module.reset();
   return {lowered};
 }
 

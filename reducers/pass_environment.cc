@@ -61,7 +61,7 @@ std::vector<Case> environment_candidates(const Case& c, const OpTable& table) {
     if (environment == c.environment) continue;
     Case candidate = c;
     candidate.environment = std::move(environment);
-    if (c.model) {
+    if (has_origin(c)) {
       candidates.push_back(std::move(candidate));
     } else if (std::optional<Case> tidied = tidy(std::move(candidate), table)) {
       candidates.push_back(std::move(*tidied));

@@ -4,7 +4,7 @@
 namespace ulpfuzz {
 
 std::vector<Case> layout_candidates(const Case& c, const OpTable& table) {
-  if (c.model) return {};
+  if (has_origin(c)) return {};
   std::vector<Case> candidates;
   const auto propose = [&](Case candidate) {
     if (std::optional<Case> tidied = tidy(std::move(candidate), table)) {

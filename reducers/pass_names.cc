@@ -17,7 +17,7 @@ std::string node_name(std::size_t i) {
 }  // namespace
 
 std::vector<Case> name_candidates(const Case& c, const OpTable& table) {
-  if (c.model) return {};
+  if (has_origin(c)) return {};
   std::map<std::string, std::string> names;
   Case renamed = c;
   for (std::size_t i = 0; i < c.program.inputs.size(); ++i) {

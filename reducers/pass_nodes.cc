@@ -210,7 +210,7 @@ class NodeCandidates {
 }  // namespace
 
 std::vector<Case> node_candidates(const Case& c, const OpTable& table) {
-  if (c.model) return {};
+  if (has_origin(c)) return {};
   return NodeCandidates(c, table).all();
 }
 

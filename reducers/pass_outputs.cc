@@ -58,7 +58,7 @@ void move_towards_inputs(const Case& c, const Types& types, Candidates& candidat
 }  // namespace
 
 std::vector<Case> output_candidates(const Case& original, const OpTable& table) {
-  if (original.model) return {};
+  if (has_origin(original)) return {};
   const Case c = as_program(original);
   const Types types = verify(c.program, table);
   Candidates candidates(table);

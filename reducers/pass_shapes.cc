@@ -172,7 +172,7 @@ void drop_dimensions(const Case& c, const OpTable& table, std::vector<Case>& out
 }  // namespace
 
 std::vector<Case> shape_candidates(const Case& c, const OpTable& table) {
-  if (c.model) return {};
+  if (has_origin(c)) return {};
   std::vector<Case> candidates;
   for (const auto& [symbol, size] : c.program.symbols) {
     for (const std::int64_t other : smaller_sizes(size)) {

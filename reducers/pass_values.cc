@@ -107,7 +107,7 @@ std::vector<Fill> plainer(const Fill& fill, const TensorType& type) {
 }  // namespace
 
 std::vector<Case> value_candidates(const Case& c, const OpTable& table) {
-  if (c.model) return {};
+  if (has_origin(c)) return {};
   const Types types = verify(c.program, table);
   std::vector<Case> candidates;
   const auto propose = [&](Case candidate) {

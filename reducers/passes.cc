@@ -8,8 +8,8 @@ namespace ulpfuzz {
 
 std::span<const Pass> passes() {
   static constexpr std::array<Pass, 10> kPasses{{
-      {"config", "fields of the model towards their smallest values", config_candidates},
-      {"lower", "the model as a program", lowering_candidates},
+      {"config", "fields of the model or module towards their smallest values", config_candidates},
+      {"lower", "the model or module as a program", lowering_candidates},
       {"nodes", "a part of the program alone, or without a part", node_candidates},
       {"outputs", "fewer outputs and gradients, nearer to the inputs", output_candidates},
       {"shapes", "sizes towards 1", shape_candidates},

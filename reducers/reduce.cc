@@ -36,6 +36,10 @@ class Descent {
     const CaseSize size = size_of(result_.smallest);
     int wanted = options_.batch;
     for (Case& candidate : pass.candidates(result_.smallest, table_)) {
+      if (!is_lowered(candidate) && !capture(pass, candidate)) {
+        if (stopped_) return false;
+        continue;
+      }
       if (size_of(candidate) >= size) continue;
       if (!tried_.insert(hashes(candidate).whole).second) continue;
       batch.push_back(std::move(candidate));
@@ -48,12 +52,26 @@ class Descent {
     return !batch.empty() && accept_one(pass, batch);
   }
 
-  bool accept_one(const Pass& pass, const std::vector<Case>& batch) {
+  // Gives a candidate that has only a module its program.
+  bool capture(const Pass& pass, Case& candidate) {
+    if (!options_.capture || !tried_.insert(hashes(candidate).whole).second || !go_on(pass)) {
+      return false;
+    }
+    std::optional<Case> captured = options_.capture(candidate);
+    if (captured) candidate = std::move(*captured);
+    return captured.has_value();
+  }
+
+  bool go_on(const Pass& pass) {
     if (options_.go_on &&
         !options_.go_on({pass.name, result_.steps, result_.tried, size_of(result_.smallest)})) {
       stopped_ = true;
-      return false;
     }
+    return !stopped_;
+  }
+
+  bool accept_one(const Pass& pass, const std::vector<Case>& batch) {
+    if (!go_on(pass)) return false;
     const std::vector<bool> fails = still_fails_(batch);
     result_.tried += static_cast<int>(batch.size());
     for (std::size_t i = 0; i < batch.size() && i < fails.size(); ++i) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,7 +27,8 @@ CaseSize size_of(const Case& c);
 struct Pass {
   std::string_view name;  // "nodes", "config", "shapes"
   std::string_view meaning;
-  // Candidates strictly smaller than `c`, most promising first. They verify.
+  // Candidates strictly smaller than `c`, most promising first. They verify, or have only a
+  // module, whose program is still to be captured.
   std::vector<Case> (*candidates)(const Case& c, const OpTable& table);
 };
 std::span<const Pass> passes();  // in the order in which they are tried
@@ -47,6 +49,9 @@ struct ReductionOptions {
   int batch = 8;
   int most = 32;
   std::function<bool(const ReductionProgress&)> go_on;  // false ends the reduction; may be empty
+  // A candidate that has only a module, with its program; nullopt: there is none. Empty: such
+  // candidates are left out.
+  std::function<std::optional<Case>(const Case&)> capture = {};
 };
 
 struct ReducedCase {

@@ -1,8 +1,8 @@
 #include <cstdlib>
 
-#include "generators/family.h"
 #include "ir/case.h"
 #include "reducers/elements.h"
+#include "reducers/origin.h"
 #include "reducers/reducer.h"
 
 namespace ulpfuzz {
@@ -23,19 +23,6 @@ std::int64_t elements(const Program& program) {
 std::int64_t ranks(const Program& program) {
   std::int64_t n = 0;
   for (const ProgramInput& input : program.inputs) n += count(input.shape.size());
-  return n;
-}
-
-// How far a model's configuration is from its smallest values: numbers by distance, others by 1.
-std::int64_t config_weight(const ModelConfig& model) {
-  std::int64_t n = 0;
-  for (const ConfigField& field : family(model.family).fields) {
-    const auto it = model.fields.find(std::string(field.name));
-    if (it == model.fields.end() || it->second == field.smallest) continue;
-    const auto* integer = std::get_if<std::int64_t>(&it->second);
-    const auto* least = std::get_if<std::int64_t>(&field.smallest);
-    n += integer != nullptr && least != nullptr ? std::abs(*integer - *least) : 1;
-  }
   return n;
 }
 
@@ -83,10 +70,9 @@ std::int64_t fills(const Case& c) {
 
 CaseSize size_of(const Case& c) {
   const Program& p = c.program;
-  return {{c.model ? 1 : 0, count(p.nodes.size()), count(p.outputs.size() + c.wrt.size()),
-           count(p.inputs.size()), elements(p), ranks(p), c.model ? config_weight(*c.model) : 0,
-           layouts(c), arguments(p), departures(c.environment), fills(c),
-           count(to_json(c).size())}};
+  return {{has_origin(c) ? 1 : 0, count(p.nodes.size()), count(p.outputs.size() + c.wrt.size()),
+           count(p.inputs.size()), elements(p), ranks(p), origin_weight(c), layouts(c),
+           arguments(p), departures(c.environment), fills(c), count(to_json(c).size())}};
 }
 
 }  // namespace ulpfuzz

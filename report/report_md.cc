@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ir/python_source.h"
+#include "report/module_text.h"
 #include "report/python_text.h"
 #include "report/report.h"
 #include "report/repro_text.h"
@@ -65,6 +66,8 @@ std::string headline(const Finding& finding) {
       return "dtype, shape, strides or aliasing differ from eager";
     case VerdictKind::kNondeterministic:
       return "two runs of the same thing differ";
+    case VerdictKind::kCaptureMismatch:
+      return "a module's captured program is not the module";
     case VerdictKind::kLessAccurate:
       return "less accurate than its freedom explains";
     default:
@@ -250,7 +253,10 @@ std::string report_md(const Finding& finding, const OpTable& table) {
   std::string text = fmt::format("# {}: {}\n\n", finding.signature.system, headline(finding));
   const std::string detail = leading_fact(finding).detail;
   if (!detail.empty()) text += detail.substr(0, detail.find('\n')) + "\n\n";
-  text += code_block(python_function(shown.program, table), "python") + "\n";
+  text += code_block(shown.module ? module_text(*shown.module).definitions
+                                  : python_function(shown.program, table),
+                     "python") +
+          "\n";
   text += outcome_section(finding, w) + "\n";
   text += kernels_section(finding) + variations_section(finding) + judged_section(finding) +
           versions_section(finding);
@@ -259,7 +265,8 @@ std::string report_md(const Finding& finding, const OpTable& table) {
   text += fmt::format(
       "## To reproduce\n`python repro.py` needs {}. It exits 1 while this fails, 0 when it is "
       "fixed, 2 when it cannot tell.\n\nFinding {} ({}){}.\n",
-      compiled.needs, finding.id, to_string(finding.signature),
+      shown.module ? compiled.needs + " and " + module_text(*shown.module).needs : compiled.needs,
+      finding.id, to_string(finding.signature),
       finding.reduced ? "" : "; not fully reduced: a smaller case may show it");
   return text;
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "ir/python_source.h"
+#include "report/module_text.h"
 #include "report/report.h"
 #include "report/repro_text.h"
 #include "report/witness.h"
@@ -44,9 +45,15 @@ std::string repro_py(const Finding& finding, const OpTable& table) {
   text += "import sys\nimport traceback\n\nimport torch\n";
   for (const std::string& line : setting.imports) text += line + "\n";
   for (const std::string& line : compiled.imports) text += line + "\n";
+  std::optional<ModuleText> module;
+  if (check.shown.module) {
+    module = module_text(*check.shown.module);
+    for (const std::string& line : module->imports) text += line + "\n";
+  }
   text += "\n";
   for (const std::string& line : setting.switches) text += line + "\n";
-  text += "\n" + python_function(check.shown.program, table) + "\n";
+  text +=
+      "\n" + (module ? module->definitions : python_function(check.shown.program, table)) + "\n";
   text += run_function(check.shown, check.result, setting, table) + "\n";
   text += compiled.functions + check.functions;
   text +=

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/verify.h"
+#include "report/module_text.h"
 #include "report/python_text.h"
 
 namespace ulpfuzz {
@@ -96,10 +97,22 @@ std::string run_function(const Case& bound, const RunResult& result, const Repro
                         !result.tensor.starts_with("output ") && !result.tensor.ends_with(" after");
   std::vector<std::string> names, lines = text.inputs(bound);
   for (const ProgramInput& input : bound.program.inputs) names.push_back(input.name);
+  std::vector<std::string> given = names;
+  if (bound.module) {
+    const ModuleInputs inputs = module_inputs(bound);
+    given = inputs.given;
+    lines.push_back("(");
+    for (const std::string& name : inputs.placed) lines.push_back("    " + name + ",");
+    lines.push_back(") = placed(");
+    for (const std::string& name : inputs.placed) {
+      lines.push_back(fmt::format("    {0}={0},", name));
+    }
+    lines.push_back(")");
+  }
   if (bound.environment.rng_seed != 0) {
     lines.push_back(fmt::format("torch.manual_seed({})", bound.environment.rng_seed));
   }
-  const std::string call = fmt::format("outputs = f({})", fmt::join(names, ", "));
+  const std::string call = fmt::format("outputs = f({})", fmt::join(given, ", "));
   if (setting.contexts.empty()) {
     lines.push_back(call);
   } else {

@@ -20,6 +20,7 @@ std::size_t group_size(std::span<const RunRequest* const> requests, const RunReq
 }  // namespace
 
 bool may_be_packed(const RunRequest& request) {
+  if (request.test.module) return false;
   const Environment& environment = request.test.environment;
   if (environment.warm_caches || environment.primed_by) return false;
   if (request.system.options.contains("fault")) return false;

@@ -60,16 +60,19 @@ Json cotangents_of(const Case& bound, const Types& types) {
 }
 
 Json item_of(const RunRequest& request, std::string_view worker, const OpTable& table) {
-  const Case bound = bind_symbols(request.test);
+  Case bound = bind_symbols(request.test);
   Json sets = Json::array();
   for (const std::uint64_t set : request.input_sets) sets.push_back(std::to_string(set));
   Json item = {{"inputs", inputs_of(bound, written_inputs(bound.program, table))},
                {"cotangents", cotangents_of(bound, verify(bound.program, table))},
                {"wrt", bound.wrt},
                {"input_sets", std::move(sets)}};
-  if (worker == "python") {
+  if (worker == "python" && bound.module) {
+    item["module"] = json_of(*bound.module);
+  } else if (worker == "python") {
     item["source"] = python_function(bound.program, table);
   } else {
+    bound.module.reset();
     item["case"] = json_of(bound);
   }
   return item;

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <map>
 
 #include "ir/error.h"
 #include "ir/verify.h"
+#include "systems/capture.h"
 #include "systems/fault.h"
 #include "systems/kinds.h"
 #include "systems/pack.h"
@@ -120,6 +122,7 @@ class Scheduler::Impl {
                   : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
 
   std::vector<Run> run(std::span<const RunRequest> requests, Company company);
+  Case capture(const Case& c, const std::string& fault);
   SystemInfo info(const SystemSpec& system);
   SchedulerUsage usage() const;
   void stop() { pool_.stop(); }
@@ -141,6 +144,7 @@ class Scheduler::Impl {
   void submit(const std::shared_ptr<Batch>& batch, Pack pack, bool first);
   void run_pack(Slot& slot, const std::shared_ptr<Batch>& batch, const Pack& pack);
   std::vector<Run> attempt(Slot& slot, const Batch& batch, const Pack& pack, double factor);
+  void on_worker(const std::function<void(Slot&)>& task);
   static void finish(Batch& batch, const Pack& pack, std::vector<Run> runs);
 
   const OpTable& table_;
@@ -315,12 +319,42 @@ std::vector<Run> Scheduler::Impl::attempt(Slot& slot, const Batch& batch, const 
   return *std::move(runs);
 }
 
-Scheduler::SystemInfo Scheduler::Impl::info(const SystemSpec& system) {
-  SystemInfo info{system, false, "", {}};
+// Does a task, which may throw, on a thread that has workers.
+void Scheduler::Impl::on_worker(const std::function<void(Slot&)>& task) {
   std::mutex mutex;
   std::condition_variable finished;
   bool done = false;
+  std::exception_ptr error;
   pool_.submit([&](Slot& slot) {
+    try {
+      task(slot);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    done = true;
+    finished.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  finished.wait(lock, [&] { return done; });
+  if (error) std::rethrow_exception(error);
+}
+
+Case Scheduler::Impl::capture(const Case& c, const std::string& fault) {
+  const std::int64_t id = next_id_++;
+  const WorkerCommand command =
+      worker_command({"eager@py", {}, ""}, options_.python, c.environment.isa);
+  WorkerAnswer answer;
+  on_worker([&](Slot& slot) {
+    answer = slot.run(command, id, options_.limits, capture_message(id, c, fault, options_.limits));
+  });
+  if (answer.end != End::kResult) throw Error("/module", "its capture " + answer.message);
+  return captured_case(answer.result.text, c, table_);
+}
+
+Scheduler::SystemInfo Scheduler::Impl::info(const SystemSpec& system) {
+  SystemInfo info{system, false, "", {}};
+  on_worker([&](Slot& slot) {
     try {
       std::vector<WorkerCommand> commands{worker_command(system, options_.python, "native")};
       if (!system_kind(system.name).runner.empty()) {
@@ -336,12 +370,7 @@ Scheduler::SystemInfo Scheduler::Impl::info(const SystemSpec& system) {
     } catch (const std::exception& error) {
       info.why_not = error.what();
     }
-    const std::lock_guard lock(mutex);
-    done = true;
-    finished.notify_all();
   });
-  std::unique_lock lock(mutex);
-  finished.wait(lock, [&] { return done; });
   return info;
 }
 
@@ -363,6 +392,9 @@ std::vector<Run> Scheduler::run(std::span<const RunRequest> requests, Company co
 }
 void Scheduler::stop() { impl_->stop(); }
 SchedulerUsage Scheduler::usage() const { return impl_->usage(); }
+Case Scheduler::capture(const Case& c, const std::string& fault) {
+  return impl_->capture(c, fault);
+}
 Scheduler::SystemInfo Scheduler::info(const SystemSpec& system) { return impl_->info(system); }
 
 }  // namespace ulpfuzz

@@ -59,6 +59,10 @@ class Scheduler {
   // Thread-safe.
   std::vector<Run> run(std::span<const RunRequest> requests, Company company = Company::kPacked);
 
+  // The case with the program of its module, see systems/capture.h. Blocks. Throws NotAvailable
+  // when the library cannot be had. Thread-safe.
+  Case capture(const Case& c, const std::string& fault = "");
+
   // Makes run() return early: requests that have not started come back with status kRaised and
   // exception_type "Stopped", and so do those under way: their workers are killed. Safe to call
   // from a signal handler's thread.

@@ -83,7 +83,7 @@ def set_limits(limits: dict[str, Any]) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (mapped + int(memory), hard))
 
 
-def _lift_memory_limit() -> None:
+def lift_memory_limit() -> None:
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
@@ -117,10 +117,10 @@ class Job:
         try:
             runs = [run for pack in packs for run in self._run_pack(pack)]
         except OutOfMemory:
-            _lift_memory_limit()
+            lift_memory_limit()
             self._channel.send({"type": "memory", "id": self._request["id"]})
             return
-        _lift_memory_limit()
+        lift_memory_limit()
         message = {"type": "result", "id": self._request["id"], "runs": runs, "fds": 1}
         if self._fault == "bad-frame" and self._system.package is None:
             self._channel.send_text(b"{not json")

@@ -16,6 +16,7 @@ import torch.nn.functional
 
 import fills
 from environment import Environment
+from modules import ModuleProgram
 
 Program = Callable[..., tuple[torch.Tensor, ...]]
 # Takes the inputs of every item of a pack, returns the outputs of every item.
@@ -57,7 +58,11 @@ class Item:
     @staticmethod
     def of(spec: dict[str, Any], number: int) -> Item:
         sets = [int(s) for s in spec["input_sets"]]
-        program = load(spec["source"], f"ulpfuzz_program_{number}")
+        program: Program
+        if "module" in spec:
+            program = ModuleProgram(spec["module"])
+        else:
+            program = load(spec["source"], f"ulpfuzz_program_{number}")
         return Item(program, spec["inputs"], spec["cotangents"], spec["wrt"], sets)
 
     def generated(self, kind: str, index: int, salt: int) -> torch.Tensor:
@@ -189,6 +194,8 @@ def make_inputs(item: Item, salt: int, device: str) -> list[torch.Tensor]:
             tensor = torch.empty(0, dtype=dtype, device=device)
             tensor.set_(base.untyped_storage(), offset, shape, strides)
         tensors.append(tensor.requires_grad_() if spec["name"] in item.wrt else tensor)
+    if isinstance(item.program, ModuleProgram):
+        return item.program.place([spec["name"] for spec in item.inputs], tensors)
     return tensors
 
 

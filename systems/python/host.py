@@ -65,6 +65,8 @@ folder = prepare_environment()
 
 import torch  # noqa: E402
 
+import modules  # noqa: E402
+from capture import Capture  # noqa: E402
 from child import Job, set_limits, versions  # noqa: E402
 from compilers import SYSTEMS  # noqa: E402
 from frames import Channel, Message  # noqa: E402
@@ -84,7 +86,7 @@ class Host:
     def serve(self) -> None:
         message = self._channel.receive()
         while message is not None and message["type"] != "bye":
-            if message["type"] != "run":
+            if message["type"] not in ("run", "capture"):
                 raise ValueError(f"unknown type of message: {message['type']}")
             self._run(message)
             message = self._channel.receive()
@@ -98,6 +100,7 @@ class Host:
         if not fresh:
             try:
                 self._warm_up(request["system"])
+                self._import_modules(request["items"])
             except ImportError as error:
                 self._channel.send({"type": "refused", "id": request["id"], "why": str(error)})
                 return
@@ -110,6 +113,15 @@ class Host:
         self._warm.add(system)
         gc.collect()
         gc.freeze()  # a child's collector would copy every page
+
+    def _import_modules(self, items: list[Message]) -> None:
+        """Libraries of modules take seconds to import: once, not in every child."""
+        for wire in (item["module"] for item in items if "module" in item):
+            if wire["module"] not in self._warm:
+                modules.prepare(wire)
+                self._warm.add(wire["module"])
+                gc.collect()
+                gc.freeze()
 
     def _fork(self, request: Message, fresh: bool) -> None:
         if threads_of_this_process() != 1:
@@ -155,7 +167,7 @@ def work(channel: Channel, request: Message) -> None:
     gc.disable()  # it ends soon
     try:
         set_limits(request.get("limits", {}))
-        Job(channel, request).run()
+        (Capture if request["type"] == "capture" else Job)(channel, request).run()
         code = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())

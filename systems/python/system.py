@@ -12,6 +12,7 @@ import torch
 
 from environment import Environment
 from execute import Pack, Program, StandIn, packed
+from modules import ModuleProgram
 
 Counters = dict[str, int]
 Options = dict[str, str]
@@ -46,10 +47,13 @@ class System:
 
 
 def as_one(programs: list[Program], compiled: Callable[[Function], Function]) -> Pack:
-    """The pack as one function under `compiled`; a program alone as a user would write it."""
+    """The pack as one function under `compiled`; a program alone as a user would write it, of a
+    module the step around it."""
     if len(programs) > 1:
         return compiled(packed(programs))
-    alone = compiled(programs[0])
+    program = programs[0]
+    of_module = isinstance(program, ModuleProgram)
+    alone = program.under(compiled) if of_module else compiled(program)
     return lambda inputs: [alone(*inputs[0])]
 
 

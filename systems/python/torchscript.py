@@ -9,7 +9,8 @@ import torch
 
 from environment import Environment
 from execute import Pack, Program, packed
-from system import Counters, Options, System, only
+from modules import ModuleProgram
+from system import Counters, Options, System, as_one, only
 
 _plans: list[Any] = []  # what the last call could run: optimised graphs, and executors of gradients
 
@@ -21,6 +22,8 @@ _REHEARSALS = 3
 def _make(programs: list[Program], environment: Environment, options: Options) -> Pack:
     """A pack that is traced on the inputs of its first call, which may be written by that."""
     only("torchscript", options)
+    if isinstance(programs[0], ModuleProgram):  # its parameters are the trace's, not inputs
+        return as_one(programs, _traced)
     pack = packed(programs)
     made: list[Any] = []
     inputs_of_each: list[int] = []
@@ -40,6 +43,19 @@ def _make(programs: list[Program], environment: Environment, options: Options) -
         rest = iter(made[0](*tensors))
         _plans[:] = _plans_of(made[0])
         return [tuple(next(rest) for _ in range(count)) for count in outputs_of_each]
+
+    return call
+
+
+def _traced(step: Any) -> Any:
+    made: list[Any] = []
+
+    def call(*tensors: torch.Tensor) -> Any:
+        if not made:
+            made.append(torch.jit.trace(step, tensors, check_trace=False))
+        outputs = made[0](*tensors)
+        _plans[:] = _plans_of(made[0])
+        return outputs
 
     return call
 

@@ -193,7 +193,7 @@ TEST(CaseJsonTest, HostileTextIsRefused) {
   EXPECT_THAT(message("{\"a\":1e999}"), HasSubstr("out of range"));
   EXPECT_EQ(message("[]"), "c.json#: an object is wanted here");
   EXPECT_EQ(message(""), "c.json: not JSON at line 1, column 1");
-  EXPECT_EQ(message(R"({"ulpfuzz":1})"), "c.json#: either 'program' or 'model' is needed");
+  EXPECT_EQ(message(R"({"ulpfuzz":1})"), "c.json#: a 'program', a 'model' or a 'module' is needed");
   EXPECT_THROW(read_case("no/such/file.json"), Error);
 }
 

@@ -1,0 +1,188 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "generators/draw.h"
+#include "ir/error.h"
+#include "judge/facts.h"
+#include "ops/table.h"
+#include "systems/capture.h"
+#include "tests/e2e/binary.h"
+
+// Library modules: what is captured of one is its eager run to the bit, outputs and gradients, on
+// two input sets. ULPFUZZ_MODULE_CASES: random configurations of each module (default 2).
+namespace ulpfuzz {
+namespace {
+
+using testing::HasSubstr;
+using Sizes = std::vector<std::int64_t>;
+
+struct Heads {
+  std::int64_t queries, keys, size;
+};
+
+Heads draw_heads(Random& random) {
+  const std::int64_t keys = random.pick(Sizes{1, 2, 2, 3});
+  return {keys * random.pick(Sizes{1, 2, 2, 4}), keys, random.pick(Sizes{2, 4, 8, 10, 16, 32})};
+}
+
+void draw_decoder(Random& random, ModuleConfig& module, bool has_head_dim) {
+  const Heads heads = draw_heads(random);
+  auto& config = module.config;
+  config["num_hidden_layers"] = random.pick(Sizes{1, 1, 2});
+  config["num_attention_heads"] = heads.queries;
+  config["num_key_value_heads"] = heads.keys;
+  config["hidden_size"] = heads.queries * heads.size;
+  if (has_head_dim && random.chance(0.5)) {
+    config["head_dim"] = heads.size;
+    config["hidden_size"] = random.pick(Sizes{7, 16, 33});
+  }
+  config["intermediate_size"] = random.pick(Sizes{1, 16, 33, 65});
+  config["max_position_embeddings"] = std::int64_t{64};
+  config["vocab_size"] = random.pick(Sizes{2, 11, 65});
+  config["initializer_range"] = random.pick(std::vector<double>{0.02, 0.2, 0.5});
+  config["tie_word_embeddings"] = random.chance(0.3);
+  if (random.chance(0.2)) config["pad_token_id"] = std::int64_t{1};
+  if (random.chance(0.3)) config["rope_theta"] = 500.0;
+  if (random.chance(0.3)) config["hidden_act"] = std::string("gelu_pytorch_tanh");
+  if (random.chance(0.25)) config["attn_implementation"] = std::string("eager");
+}
+
+void draw_gpt(Random& random, ModuleConfig& module) {
+  const Heads heads = draw_heads(random);
+  auto& config = module.config;
+  config["n_layer"] = random.pick(Sizes{1, 1, 2});
+  config["n_head"] = heads.queries;
+  config["n_query_groups"] = heads.keys;
+  config["head_size"] = heads.size;
+  config["n_embd"] = random.pick(Sizes{8, 24, 33});
+  config["intermediate_size"] = random.pick(Sizes{1, 16, 33});
+  config["vocab_size"] = random.pick(Sizes{2, 11, 65});
+  config["padded_vocab_size"] = std::int64_t{65};
+  config["block_size"] = std::int64_t{64};
+  config["rotary_percentage"] = random.pick(std::vector<double>{1, 1, 0.5});
+  config["norm_class_name"] = std::string(random.chance(0.7) ? "RMSNorm" : "LayerNorm");
+  config["mlp_class_name"] =
+      random.pick(std::vector<std::string>{"LLaMAMLP", "LLaMAMLP", "GptNeoxMLP", "GemmaMLP"});
+  for (const char* flag : {"bias", "attn_bias", "parallel_residual", "norm_qk", "lm_head_bias"}) {
+    config[flag] = random.chance(0.3);
+  }
+  if (random.chance(0.25)) config["sliding_window_size"] = random.integer(1, 8);
+}
+
+Case draw(const std::string& name, std::uint64_t seed) {
+  Random random(seed);
+  Case c;
+  ModuleConfig module;
+  module.module = name;
+  if (name == "litgpt.GPT") {
+    draw_gpt(random, module);
+  } else {
+    draw_decoder(random, module, name.find("Phi3") == name.npos);
+  }
+  if (name.find("Phi3") != name.npos && random.chance(0.2)) {
+    module.config["sliding_window"] = random.integer(1, 8);
+  }
+  module.dtype = random.pick(std::vector<std::string>{"float32", "bfloat16", "float16"});
+  module.batch = random.integer(1, 2);
+  module.labels = random.chance(0.6);
+  module.length = random.pick(Sizes{2, 7, 16, 17});
+  module.gradients = random.chance(0.85);
+  module.seed = random.bits();
+  c.module = module;
+  return c;
+}
+
+// One host for all tests: it imports the libraries once.
+Scheduler& one_host() {
+  static Scheduler scheduler(op_table(), [] {
+    SchedulerOptions options;
+    options.jobs = 1;
+    return options;
+  }());
+  return scheduler;
+}
+
+std::vector<Fact> mismatches(const Case& c, const std::string& fault) {
+  const Case module = capture(c, one_host(), fault);
+  Case program = module;
+  program.module.reset();
+  const std::vector<RunRequest> requests = {{module, {"eager@py", {}, ""}, {0, 1}},
+                                            {program, {"eager@py", {}, ""}, {0, 1}}};
+  const std::vector<ulpfuzz::Run> runs = one_host().run(requests);
+  EXPECT_TRUE(runs[0].completed()) << runs[0].exception_message;
+  EXPECT_EQ(module.wrt.empty(), !c.module->gradients);
+  std::vector<Fact> facts;
+  capture_facts(runs[0], runs[1], "", facts);
+  return facts;
+}
+
+TEST(Modules, CapturesAreTheModulesToTheBit) {
+  const char* asked = std::getenv("ULPFUZZ_MODULE_CASES");
+  const int wanted = asked != nullptr ? std::atoi(asked) : 2;
+  for (const char* name : {"transformers.Qwen2ForCausalLM", "transformers.LlamaForCausalLM",
+                           "transformers.Phi3ForCausalLM", "litgpt.GPT"}) {
+    for (int seed = 0; seed < wanted; ++seed) {
+      const Case c = draw(name, static_cast<std::uint64_t>(seed));
+      SCOPED_TRACE(to_json(c));
+      const std::vector<Fact> facts = mismatches(c, "");
+      for (const Fact& fact : facts) ADD_FAILURE() << fact.detail;
+    }
+  }
+}
+
+TEST(Modules, ACaptureWithAPlantedFaultIsSeen) {
+  const Case c = case_from_json(R"({"ulpfuzz": 1, "environment": {}, "module": {
+      "module": "litgpt.GPT", "length": 7, "labels": true, "config": {"n_layer": 1, "n_head": 2,
+      "head_size": 8, "n_embd": 16, "block_size": 16, "vocab_size": 5, "padded_vocab_size": 5}}})",
+                                "");
+  EXPECT_TRUE(mismatches(c, "").empty());
+  EXPECT_FALSE(mismatches(c, "capture-scales-attention").empty());
+}
+
+TEST(Modules, WhatTheLibraryRefusesIsAnErrorOfTheCase) {
+  Case c = read_case("corpus/qwen2-module.json");
+  c.module->config["num_key_value_heads"] = std::int64_t{3};
+  try {
+    capture(c, one_host());
+    FAIL() << "three key heads for four query heads";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("/module: transformers.Qwen2ForCausalLM"));
+  }
+}
+
+// The host has the lists again: what reached it in another way is refused there.
+TEST(Modules, TheHostRefusesWhatIsNotInItsList) {
+  const Output output = run_program({python(), "-c", R"(
+import sys
+sys.path.insert(0, 'systems/python')
+import modules
+for wire in ({'module': 'os', 'config': {}}, {'module': 'transformers.AutoModel', 'config': {}},
+             {'module': 'litgpt.GPT', 'config': {'hf_config': {'name': 'x'}}}):
+    try:
+        modules.prepare(wire)
+    except ValueError as error:
+        print(error)
+assert 'transformers' not in sys.modules and 'litgpt' not in sys.modules
+)"});
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(output.out,
+            "unknown module: os\nunknown module: transformers.AutoModel\n"
+            "litgpt.GPT has no field hf_config that a case may give\n");
+}
+
+// Without the fault the same case is clean: tests/e2e replays the corpus.
+TEST(Modules, JudgeNamesTheCaptureAndBlamesNoSystemForIt) {
+  const std::vector<std::string> arguments = {
+      "judge",   "corpus/qwen2-module.json", "--systems", "eager@cpp", "--json",
+      "--fault", "capture-scales-attention"};
+  const auto planted = verdicts_of(ulpfuzz_run(arguments).json());
+  EXPECT_EQ(planted.at("eager@py"), "capture-mismatch");
+  EXPECT_EQ(planted.at("eager@cpp"), "undecided");
+}
+
+}  // namespace
+}  // namespace ulpfuzz
