@@ -14,7 +14,8 @@ add_executable(${worker} ${worker_sources})
 target_link_libraries(${worker} PRIVATE ulpfuzz_options LibTorch::torch_cpu LibTorch::c10)
 # torch's include folder holds a fmt of its own, newer than the system's library, and comes first.
 # Header-only, the worker uses that one; the rooms keep the library. fmt's versions are namespaces.
-target_compile_definitions(${worker} PRIVATE FMT_HEADER_ONLY=1)
+# NDEBUG as in torch's own build: at::RecordFunction has a member more without it.
+target_compile_definitions(${worker} PRIVATE FMT_HEADER_ONLY=1 NDEBUG)
 foreach(room ir systems)
   if(TARGET ulpfuzz_${room})
     target_link_libraries(${worker} PRIVATE ulpfuzz_${room})
