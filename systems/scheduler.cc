@@ -368,6 +368,7 @@ Scheduler::SystemInfo Scheduler::Impl::info(const SystemSpec& system) {
       }
       if (!info.available) info.why_not = "the worker does not serve it";
     } catch (const std::exception& error) {
+      info.available = false;
       info.why_not = error.what();
     }
   });
