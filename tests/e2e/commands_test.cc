@@ -31,7 +31,7 @@ TEST(Commands, DoctorNamesEverySystemWithItsVersions) {
     EXPECT_TRUE(system.at("available")) << system;
     EXPECT_FALSE(system.at("versions").at("torch").get<std::string>().empty()) << system;
   }
-  EXPECT_EQ(object.at("systems").size(), 7u);
+  EXPECT_EQ(object.at("systems").size(), 8u);
 }
 
 TEST(Commands, ShowPrintsRunnablePython) {
