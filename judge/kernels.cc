@@ -62,6 +62,14 @@ bool is_outermost(const KernelRecord& record) {
   return record.name.find("_scaled_dot_product_") != std::string::npos && kernel_of(record);
 }
 
+// Whether the run has the kernel of a row but knows nothing of its tensors.
+bool ran_unseen(const Run& run, const KernelTensorRow& row) {
+  return std::ranges::any_of(run.kernels, [&](const KernelRecord& record) {
+    return record.name == row.kernel && record.phase == row.phase && record.outputs.empty() &&
+           record.inputs.empty();
+  });
+}
+
 // Adds the tensors of one call, on eager's or on the system's side.
 class Rows {
  public:
@@ -165,7 +173,9 @@ std::vector<KernelTensorRow> kernel_rows(const Run& run, const Run& eager) {
   Rows rows;
   rows.add(eager, &KernelTensorRow::eager);
   rows.add(run, &KernelTensorRow::system);
-  return std::move(rows).take();
+  std::vector<KernelTensorRow> table = std::move(rows).take();
+  std::erase_if(table, [&](const KernelTensorRow& row) { return ran_unseen(run, row); });
+  return table;
 }
 
 }  // namespace ulpfuzz

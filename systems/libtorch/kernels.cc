@@ -21,6 +21,15 @@ const std::regex& of_interest() {
   return pattern;
 }
 
+// AOTInductor's code calls kernels without the dispatcher, and says so by itself, with no tensors
+// ("aoti_torch_cpu_bmm_out"): the operator's name.
+std::string operator_of(const at::RecordFunction& call) {
+  static const std::regex shim("aoti_torch_(cpu|cuda)_(.*)");
+  const std::string name = call.name();
+  std::smatch match;
+  return std::regex_match(name, match, shim) ? "aten::" + match[2].str() : name;
+}
+
 // torch's callbacks are plain functions: what they collect is the process's.
 struct Collected {
   std::mutex mutex;
@@ -55,9 +64,10 @@ struct Seen : at::ObserverContext {
 };
 
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& call) {
-  const std::optional<c10::FunctionSchema> schema = call.operator_schema();
-  if (!schema || !std::regex_match(call.name(), of_interest())) return nullptr;
+  if (!std::regex_match(operator_of(call), of_interest())) return nullptr;
   auto seen = std::make_unique<Seen>();
+  const std::optional<c10::FunctionSchema> schema = call.operator_schema();
+  if (!schema) return seen;
   seen->inputs = tensors_of({call.inputs().data(), call.inputs().size()}, schema->arguments());
   return seen;
 }
@@ -65,12 +75,11 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& call) {
 void end(const at::RecordFunction& call, at::ObserverContext* context) {
   if (context == nullptr) return;
   auto& seen = *static_cast<Seen*>(context);
-  const std::vector<c10::IValue>& outputs = call.outputs();
+  const std::optional<c10::FunctionSchema> schema = call.operator_schema();
   Collected& c = collected();
   const std::lock_guard lock(c.mutex);
-  KernelRecord record{call.name(), c.phase, 1,
-                      tensors_of(outputs, call.operator_schema()->returns()),
-                      std::move(seen.inputs)};
+  KernelRecord record{operator_of(call), c.phase, 1, {}, std::move(seen.inputs)};
+  if (schema) record.outputs = tensors_of(call.outputs(), schema->returns());
   const auto same = std::ranges::find_if(c.kernels, [&](KernelRecord known) {
     known.count = 1;
     return known == record;

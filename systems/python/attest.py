@@ -43,6 +43,8 @@ _DTYPES = {
     "c10::complex<float>": "complex64",
     "c10::complex<double>": "complex128",
 }
+# Code with a C++ wrapper calls kernels without the dispatcher, and says so by itself, with no tensors.
+_SHIM = re.compile(r"^aoti_torch_(?:cpu|cuda)_")
 _TENSOR = re.compile(r"^Tensor\((.*)\)$")
 _NAME = re.compile(r"(\w+)(?:=.*)?$")  # of "Tensor query", of "bool is_causal=False"
 
@@ -67,6 +69,7 @@ class Kernels:
                 _disable_execution_trace_observer()
                 _remove_execution_trace_observer()
                 for node in json.load(trace)["nodes"]:
+                    node["name"] = _SHIM.sub("aten::", node["name"])
                     if _OF_INTEREST.match(node["name"]):
                         self._note(node, phase)
 

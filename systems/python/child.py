@@ -105,6 +105,8 @@ class Job:
         self._fault = self._options.pop("fault", "")
         faults.before_compile(self._fault)
         self._environment = faults.on_environment(self._fault, self._environment)
+        if request["profile"]:
+            self._options |= self._system.attesting(self._options)
         self._stages = Stages(channel, request["id"])
         self._elements = Elements(self._system.stand_in is None)
         self._phase = "forward"

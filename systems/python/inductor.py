@@ -39,6 +39,14 @@ def typed(system: str, name: str, text: str) -> Any:
     return bool(value) if isinstance(known[name], bool) else value
 
 
+# C++ that calls kernels without the dispatcher tells observers which.
+SAYS_ITS_KERNELS: Options = {"cpp.enable_kernel_profile": "true"}
+
+
+def _attesting(options: Options) -> Options:
+    return SAYS_ITS_KERNELS if literal(options.get("cpp_wrapper", "false")) else {}
+
+
 def remember_probes(folder: Path) -> None:
     probes.remember(folder / "vector-units")
 
@@ -101,4 +109,5 @@ INDUCTOR = System(
     counters=counters,
     observe=dynamo.observe,
     versions=versions,
+    attesting=_attesting,
 )

@@ -42,6 +42,8 @@ class System:
     # Of a system whose code another worker runs: the program, compiled for such inputs, as that worker
     # takes it. `make` is not called then.
     package: Callable[[Program, list[torch.Tensor], Environment, Options], bytes] | None = None
+    # Of its options, what must be set for its kernels to be seen (attest.py).
+    attesting: Callable[[Options], Options] = lambda options: {}
     # Of a system that works with tensors without values.
     stand_in: StandIn | None = None
 

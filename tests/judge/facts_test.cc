@@ -235,6 +235,11 @@ TEST(Kernels, LayoutsOfResultsAndOfWhatWasSavedStandBesideEagers) {
   const auto alone = kernel_rows(kFine, with_layouts({24, 12, 4, 1}));
   ASSERT_EQ(alone.size(), 3u);
   EXPECT_EQ(alone[0].system, "");
+  // Of a package only the kernels' names are known: no layout is held against eager's.
+  EXPECT_TRUE(kernel_rows(with_kernel(kFlash), with_kernel(kFlash)).empty());
+  const auto named = kernel_rows(with_kernel(kFlash), with_layouts({24, 12, 4, 1}));
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_EQ(named[0].phase, "backward");
 }
 
 ExactTensor exact_floats(std::vector<double> values, double bound) {

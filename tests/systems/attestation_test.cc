@@ -105,9 +105,24 @@ INSTANTIATE_TEST_SUITE_P(Systems, Attestation,
                          testing::Values("eager@py", "eager@cpp", "aot_eager", "inductor",
                                          "torchscript"));
 
-// On a CPU Thunder takes attention apart into products, whatever the choice: what is seen are
-// these.
-TEST(AttestedKernels, ThunderComputesAttentionByProducts) {
+// A package's code goes round the dispatcher and names its kernels itself.
+TEST(AttestedKernels, OfAPackageTheNamesAreSeen) {
+  for (const SdpaKernel kernel : {SdpaKernel::kFlash, SdpaKernel::kMath}) {
+    Case c = attention();
+    c.wrt.clear();
+    c.cotangents[0].reset();
+    c.environment.grad = false;
+    c.environment.sdpa = SdpaChoice{{kernel}, false};
+    const auto run = run_of(c, "aoti");
+    ASSERT_TRUE(run.completed()) << run.exception_message << run.worker_text;
+    const bool flash = find(run, "aten::_scaled_dot_product_flash", "forward") != nullptr;
+    EXPECT_EQ(flash, kernel == SdpaKernel::kFlash);
+  }
+}
+
+// In a training step on a CPU Thunder takes attention apart into products, whatever the choice:
+// what is seen are these.
+TEST(AttestedKernels, ThunderTrainsAttentionByProducts) {
   Case c = attention();
   c.environment.sdpa = SdpaChoice{{SdpaKernel::kFlash}, false};
   const auto run = run_of(c, "thunder");
