@@ -41,7 +41,7 @@ struct SystemOptions {
   std::string cpu_limit = "60s";  // of one case
   std::string device;             // "cpu", "cuda"; empty: the case's own
   void add_to(CLI::App& command);
-  void add_device_to(CLI::App& command);  // for commands that run one case
+  void add_device_to(CLI::App& command);   // for commands that run one case
   std::vector<SystemSpec> parsed() const;  // with the fault, unless it goes into captures
   std::string capture_fault() const;       // "" or a fault of captures (systems/capture.h)
   SchedulerOptions scheduler() const;

@@ -39,7 +39,7 @@ class Store {
     std::int64_t id = 0;
     std::uint64_t seed = 0;
     std::string systems;
-    std::string only;  // Profile::only
+    std::string only;              // Profile::only
     std::uint64_t next_index = 0;  // the first case that has not been judged
     std::int64_t cases = 0, valid = 0;
     double cpu_seconds = 0, wall_seconds = 0, system_wall_seconds = 0;

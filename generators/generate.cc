@@ -114,8 +114,8 @@ Case generate_case(std::uint64_t seed, std::uint64_t index, const OpTable& table
     try {
       if (random.chance(model_share)) return draw_model(random, table, profile, process);
       if (drawable.empty()) continue;
-      const Op* first = last_half && profile.only.empty() ? nullptr
-                                                          : operator_of_turn(seed, index, wanted);
+      const Op* first =
+          last_half && profile.only.empty() ? nullptr : operator_of_turn(seed, index, wanted);
       return draw_graph(random, table, profile, drawable, first, process);
     } catch (const Error& error) {  // the next attempt draws something else
       why = error.what();

@@ -12,7 +12,8 @@ class AOTIModelPackageLoader;
 namespace ulpfuzz::libtorch {
 
 // Loads what packages are linked with and this worker is not (libtorch.so, which brings CUDA's
-// libraries where torch was built so), once in a process: to be called before forking. Throws Error.
+// libraries where torch was built so), once in a process: to be called before forking. Throws
+// Error.
 void prepare_for_packages();
 
 // A package that AOTInductor made, loaded by torch's own loader.

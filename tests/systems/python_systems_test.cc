@@ -178,8 +178,8 @@ Case attention() {
   const Ref q = b.input("q", DType::kFloat32, shape, values);
   const Ref k = b.input("k", DType::kFloat32, shape, values);
   const Ref v = b.input("v", DType::kFloat32, shape, values);
-  const Ref y = b.node("y", "scaled_dot_product_attention.default",
-                       {{"query", q}, {"key", k}, {"value", v}});
+  const Ref y =
+      b.node("y", "scaled_dot_product_attention.default", {{"query", q}, {"key", k}, {"value", v}});
   return b.output(y, values).wrt({"q", "k", "v"}).take();
 }
 
