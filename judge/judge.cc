@@ -24,8 +24,6 @@ const SystemSpec kEager{"eager@py", {}, ""};
 
 bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
-bool is_eager_system(const SystemSpec& system) { return system.name.rfind("eager", 0) == 0; }
-
 bool attends(const Case& c) {
   return std::any_of(c.program.nodes.begin(), c.program.nodes.end(), [](const Node& node) {
     return node.op == "aten.scaled_dot_product_attention.default";
@@ -184,8 +182,7 @@ class Walk {
     const Run* eager = ask(neighbour, rung);
     const Run* run = ask(system, rung, &hash);
     if (eager == nullptr || run == nullptr) return std::nullopt;
-    const FreedomSet freedom = is_eager_system(system) ? eager_freedom() : fusing_freedom();
-    Assessment a = assess(*run, *eager, system == neighbour, sets, freedom, rung.label,
+    Assessment a = assess(*run, *eager, system == neighbour, sets, freedom_of(system), rung.label,
                           rung.reference, options_.values);
     if (attests(rung) && run->completed() && eager->completed()) {
       const auto accepting = accepting_kernels(*run, neighbour, rung);

@@ -138,6 +138,13 @@ Case asked_of(const SystemSpec& system, const Case& c) {
   return forward;
 }
 
+FreedomSet freedom_of(const SystemSpec& system) {
+  const auto given = system.options.find("freedom");
+  const bool eager =
+      given == system.options.end() ? system.name.starts_with("eager@") : given->second == "eager";
+  return eager ? eager_freedom() : fusing_freedom();
+}
+
 WorkerCommand runner_command(const SystemSpec& system, const std::string& isa) {
   return {libtorch_worker(system), isa_variables(isa)};
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "oracle/oracle.h"
 #include "systems/process.h"
 #include "systems/scheduler.h"
 
@@ -14,6 +15,10 @@ const SystemKind& system_kind(const std::string& name);
 // What of a case a system can be asked for: of one that does not differentiate, the forward part
 // (nothing to differentiate by, no cotangents). A name that is not a system's asks for all.
 Case asked_of(const SystemSpec& system, const Case& c);
+
+// What a correct system of this kind may do with its intermediates: eager mode rounds every one, a
+// compiler may keep some wider. A synthetic system is told by its option `freedom`.
+FreedomSet freedom_of(const SystemSpec& system);
 
 // How to start the worker that serves a system, or the one that runs what that has made (`runner`).
 // `python`: as in SchedulerOptions; `isa`: as in
