@@ -34,6 +34,9 @@ struct ModuleConfig {
   bool labels = false;
   bool gradients = true;
   std::uint64_t seed = 0;  // of parameters and tokens
+  // Parameters are what the library draws under torch.manual_seed(seed), literals of the captured
+  // case (so of at most 2^20 elements) and the same on every input set. Else they are fills.
+  bool library_init = false;
   bool operator==(const ModuleConfig&) const = default;
 };
 

@@ -63,15 +63,18 @@ ModelConfig model_from(const Json& json, const std::string& place) {
 }
 
 Json json_of(const ModuleConfig& module) {
-  return {{"module", module.module},       {"config", config_json(module.config)},
-          {"dtype", module.dtype},         {"batch", module.batch},
-          {"length", module.length},       {"labels", module.labels},
-          {"gradients", module.gradients}, {"seed", std::to_string(module.seed)}};
+  Json json = {{"module", module.module},       {"config", config_json(module.config)},
+               {"dtype", module.dtype},         {"batch", module.batch},
+               {"length", module.length},       {"labels", module.labels},
+               {"gradients", module.gradients}, {"seed", std::to_string(module.seed)}};
+  if (module.library_init) json["library_init"] = true;  // stored cases keep their names
+  return json;
 }
 
 ModuleConfig module_from(const Json& json, const std::string& place) {
   const JsonReader reader(json, place);
-  reader.only({"module", "config", "dtype", "batch", "length", "labels", "gradients", "seed"});
+  reader.only({"module", "config", "dtype", "batch", "length", "labels", "gradients", "seed",
+               "library_init"});
   ModuleConfig module;
   module.module = reader.at("module").string(256);
   if (const auto config = reader.find("config")) module.config = read_config(*config);
@@ -81,6 +84,7 @@ ModuleConfig module_from(const Json& json, const std::string& place) {
   if (const auto labels = reader.find("labels")) module.labels = labels->boolean();
   if (const auto gradients = reader.find("gradients")) module.gradients = gradients->boolean();
   if (const auto seed = reader.find("seed")) module.seed = seed->unsigned_integer();
+  if (const auto init = reader.find("library_init")) module.library_init = init->boolean();
   check_module(module, place);
   return module;
 }

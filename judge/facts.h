@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/case.h"
@@ -34,9 +35,10 @@ void fake_facts(const Run& fake, const Run& eager, const std::string& rung,
 // Two executions of the same input set in one process.
 void determinism_facts(const Run& run, const std::string& rung, std::vector<Fact>& facts);
 
-// The attention kernels that a run attests in its forward pass: the fused ones that were seen, else
-// the math path, which a compiler takes apart into products and a softmax of its own.
-std::vector<SdpaKernel> attention_kernels(const Run& run);
+// The attention kernels that a run attests in a pass ("forward", "backward"): the fused ones that
+// were seen, else the math path, which a compiler takes apart into products and a softmax of its
+// own.
+std::vector<SdpaKernel> attention_kernels(const Run& run, std::string_view phase = "forward");
 // What was asked for against what ran, under a choice of kernels. `accepting`: kernels of the list
 // of which an eager run, with nothing else in the list, shows that they take the whole program.
 // Eager is held against the list: a kernel outside, or, where the order has priority, one behind an

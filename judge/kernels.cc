@@ -110,11 +110,13 @@ class Rows {
 
 }  // namespace
 
-std::vector<SdpaKernel> attention_kernels(const Run& run) {
+std::vector<SdpaKernel> attention_kernels(const Run& run, std::string_view phase) {
   std::vector<SdpaKernel> ran;
   for (const KernelRecord& record : run.kernels) {
     const std::optional<SdpaKernel> kernel = kernel_of(record);
-    if (kernel && record.phase != "backward" && !contains(ran, *kernel)) ran.push_back(*kernel);
+    const bool backward = record.phase == "backward";
+    if (!kernel || backward != (phase == "backward")) continue;
+    if (!contains(ran, *kernel)) ran.push_back(*kernel);
   }
   if (ran.empty()) ran.push_back(SdpaKernel::kMath);
   std::ranges::sort(ran);

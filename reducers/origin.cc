@@ -13,6 +13,7 @@ const std::vector<OriginField>& call_fields() {
   static const std::vector<OriginField> fields = {
       {"batch", std::int64_t{1}}, {"length", std::int64_t{1}}, {"labels", false},
       {"gradients", false},       {"seed", std::int64_t{0}},   {"dtype", std::string("float32")},
+      {"library_init", false},
   };
   return fields;
 }
@@ -53,6 +54,7 @@ OriginFields origin_values(const Case& c) {
   values["gradients"] = c.module->gradients;
   values["seed"] = static_cast<std::int64_t>(c.module->seed);
   values["dtype"] = c.module->dtype;
+  values["library_init"] = c.module->library_init;
   return values;
 }
 
@@ -72,6 +74,7 @@ Case with_origin_values(const Case& c, const OriginFields& fields) {
   module.gradients = std::get<bool>(fields.at("gradients"));
   module.seed = static_cast<std::uint64_t>(std::get<std::int64_t>(fields.at("seed")));
   module.dtype = std::get<std::string>(fields.at("dtype"));
+  module.library_init = std::get<bool>(fields.at("library_init"));
   check_module(module, "/module");
   result.module = std::move(module);
   return result;

@@ -101,7 +101,8 @@ InputData input_data(const JsonReader& about, const ProgramInput& input, const M
   if (source == "user") {
     data.fill = tokens(module, input.name, token_count);
   } else if (source == "parameter") {
-    data.fill = parameter(module, input);
+    const std::optional<JsonReader> drawn = about.find("content");
+    data.fill = drawn ? literal(*drawn, input) : parameter(module, input);
   } else {
     data.fill = literal(about.at("content"), input);
     Shape shape, strides = about.at("strides").integers(input.shape.size());

@@ -28,7 +28,7 @@ from modules import USER_INPUTS, ModuleProgram
 
 Json = dict[str, Any]
 aten = torch.ops.aten
-_LARGEST_CONSTANTS = 1 << 20  # elements of all; they travel as text
+_LARGEST_CONSTANTS = 1 << 20  # elements of all literal inputs; they travel as text
 _LONGEST_MESSAGE = 16384  # characters of an exception's text
 
 
@@ -52,11 +52,12 @@ class Recorder(SchemaCheckMode):
         TorchDispatchMode.__init__(self, torch._C.DispatchKey.PreDispatch)
         self.inputs: list[Json] = []
         self.nodes: list[Json] = []
-        self.contents: dict[str, torch.Tensor] = {}  # of buffers and constants
+        self.contents: dict[str, torch.Tensor] = {}  # of literal inputs
         self._values: dict[int, _Value] = {}
         self._constants: dict[tuple[int, int], str] = {}  # id and version: name
         self._names: set[str] = set()
         self._elements = 0
+        self._literal = {"buffer", "constant"} | ({"parameter"} if program.library_init else set())
         sources = [("user", inputs), ("parameter", program.parameters), ("buffer", program.buffers)]
         self._waiting: dict[int, tuple[str, str]] = {}  # buffers that nothing has used yet
         for source, tensors in sources:
@@ -122,10 +123,11 @@ class Recorder(SchemaCheckMode):
         self._values[id(tensor)] = _Value(tensor, name)
         about = {"name": name, "source": source, "strides": list(tensor.stride())}
         self.inputs.append(about | {"dtype": _dtype(tensor.dtype), "shape": list(tensor.shape)})
-        if source in ("buffer", "constant"):
+        if source in self._literal:
             self._elements += tensor.numel()
             if self._elements > _LARGEST_CONSTANTS:
-                raise NotCapturable(f"more than {_LARGEST_CONSTANTS} elements of constants")
+                what = "parameters and constants" if len(self._literal) > 2 else "constants"
+                raise NotCapturable(f"more than {_LARGEST_CONSTANTS} elements of {what}")
             self.contents[name] = tensor.detach().clone(memory_format=torch.contiguous_format)
 
     def _fresh(self, stem: str) -> str:

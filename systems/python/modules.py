@@ -26,6 +26,8 @@ class Kind:
     # input_ids, labels (or None) -> outputs: the loss, where there are labels, and the logits.
     call: Callable[[torch.nn.Module, torch.Tensor, torch.Tensor | None], Tensors]
     tokens: Callable[[torch.nn.Module], int]
+    # Beyond what the constructor draws.
+    initialise: Callable[[torch.nn.Module], Any] = lambda module: None
 
 
 def _transformers(name: str) -> Callable[[Fields], torch.nn.Module]:
@@ -110,6 +112,7 @@ KINDS: dict[str, Kind] = {
         build=_litgpt,
         call=_call_litgpt,
         tokens=lambda module: int(module.config.vocab_size),  # type: ignore[union-attr, arg-type]
+        initialise=lambda module: module.apply(module._init_weights),  # type: ignore[arg-type]
     ),
 }
 
@@ -164,7 +167,13 @@ class ModuleProgram:
         kind = kind_of(wire)
         fields = {name: _value(value) for name, value in wire["config"].items()}
         dtype = getattr(torch, wire["dtype"])
-        module = kind.build(fields).to(dtype)
+        self.library_init = bool(wire.get("library_init", False))
+        if self.library_init:
+            torch.manual_seed(int(wire["seed"]) % (1 << 64))
+        module = kind.build(fields)
+        if self.library_init:
+            kind.initialise(module)
+        module = module.to(dtype)
         self.step = Step(kind, module.train(bool(wire["gradients"])))
         self.tokens = kind.tokens(module)
         self.user_inputs: list[int] = []  # places of USER_INPUTS among the inputs

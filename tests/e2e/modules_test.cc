@@ -134,6 +134,41 @@ TEST(Modules, CapturesAreTheModulesToTheBit) {
   }
 }
 
+// The parameters are those of a program that a user would write, and are not the ones that the case
+// has without library_init.
+TEST(Modules, TheLibraryDrawsParametersUnderTheSeed) {
+  Case c = case_from_json(R"({"ulpfuzz": 1, "environment": {}, "module": {
+      "module": "transformers.Qwen2ForCausalLM", "length": 7, "labels": true, "seed": "5",
+      "dtype": "bfloat16", "library_init": true, "config": {"num_hidden_layers": 1,
+      "num_attention_heads": 2, "num_key_value_heads": 1, "hidden_size": 16,
+      "intermediate_size": 8, "vocab_size": 5, "max_position_embeddings": 16}}})",
+                          "test");
+  for (const Fact& fact : mismatches(c, "")) ADD_FAILURE() << fact.detail;
+  const auto embedding = [](const Case& captured) {
+    for (std::size_t i = 0; i < captured.inputs.size(); ++i) {
+      const ProgramInput& input = captured.program.inputs[i];
+      if (input.name != "model_embed_tokens_weight") continue;
+      return generate(captured.inputs[i].fill, input.dtype, {5, 16}).reals;
+    }
+    return std::vector<double>();
+  };
+  const Output user = run_program({python(), "-c", R"(
+import torch, transformers
+torch.manual_seed(5)
+config = transformers.Qwen2Config(
+    num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1, hidden_size=16,
+    intermediate_size=8, vocab_size=5, max_position_embeddings=16)
+module = transformers.Qwen2ForCausalLM(config).to(torch.bfloat16)
+print(module.model.embed_tokens.weight.double().flatten().tolist())
+)"});
+  ASSERT_EQ(user.status, 0) << user.err;
+  EXPECT_EQ(embedding(capture(c, one_host())),
+            nlohmann::json::parse(user.out).get<std::vector<double>>());
+  c.module->library_init = false;
+  EXPECT_NE(embedding(capture(c, one_host())),
+            nlohmann::json::parse(user.out).get<std::vector<double>>());
+}
+
 TEST(Modules, ACaptureWithAPlantedFaultIsSeen) {
   const Case c = case_from_json(R"({"ulpfuzz": 1, "environment": {}, "module": {
       "module": "litgpt.GPT", "length": 7, "labels": true, "config": {"n_layer": 1, "n_head": 2,
