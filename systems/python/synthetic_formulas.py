@@ -310,8 +310,10 @@ def _attention_backward(
     scale: float | None = None,
 ) -> Values:
     """Flash's: the row sums of dP * P from the result as it was rounded."""
-    if dropout_p or q.numel() == 0 or k.numel() == 0 or k.shape[1] != q.shape[1]:
+    if dropout_p or q.numel() == 0 or k.numel() == 0:
         return None
+    groups = k.shape[1]
+    k, v = _as_many_heads(k, q), _as_many_heads(v, q)
     if not torch.isfinite(logsumexp).all():
         return None
     s = _scores(draw, q, k, is_causal, attn_mask, scale)
@@ -321,7 +323,10 @@ def _attention_backward(
     factor = q.shape[-1] ** -0.5 if scale is None else scale
     dq = product(draw, ds, k) * factor
     dk = product(draw, ds.transpose(-2, -1), q) * factor
-    return dq, dk, product(draw, p.transpose(-2, -1), g)
+    dv = product(draw, p.transpose(-2, -1), g)
+    if groups != q.shape[1]:
+        dk, dv = (total(draw, d.unflatten(1, (groups, -1)), [2]) for d in (dk, dv))
+    return dq, dk, dv
 
 
 # Of kernels that stay kernels of their own in a fused program: operands and results are rounded.
