@@ -163,6 +163,8 @@ Layout narrow_layout(const Call& call, const Layout& self) {
   return cut(self, dim, start, length);
 }
 
+Layout same_layout(const Call& /*call*/, const Layout& self) { return self; }
+
 // Splitting a dimension is a view in any layout.
 Layout unflatten_layout(const Call& call, const Layout& self) {
   if (self.shape.empty()) call.fail("unflatten needs at least one dimension");
@@ -516,6 +518,13 @@ constexpr OpRow kRows[] = {
      .kernels = &kKernels<ViewKernel<unflatten_layout>>,
      .derivative = derive_by_reshape,
      .draw = draw_unflatten,
+     .numerics = kView},
+    // Gradients stop here. Not drawn: what it gives must not be written under autograd.
+    {.schema = "aten::detach(Tensor(a) self) -> Tensor(a)",
+     .python = ".detach",
+     .infer = infer_view<same_layout>,
+     .kernels = &kKernels<ViewKernel<same_layout>>,
+     .weight = 0,
      .numerics = kView},
 };
 

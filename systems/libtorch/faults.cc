@@ -15,9 +15,24 @@
 namespace ulpfuzz::libtorch {
 namespace {
 
-constexpr std::array<std::string_view, 10> kKnown{
-    "",        "crash",   "hang",      "memory",           "raise",
-    "garbage", "one-nan", "bad-frame", "wrong-out-stride", "ignores-sdpa-choice"};
+constexpr std::array<std::string_view, 12> kKnown{"",
+                                                  "crash",
+                                                  "hang",
+                                                  "memory",
+                                                  "raise",
+                                                  "garbage",
+                                                  "one-nan",
+                                                  "one-element",
+                                                  "bad-frame",
+                                                  "wrong-out-stride",
+                                                  "ignores-sdpa-choice",
+                                                  "flush-denormals"};
+
+// "one-element=0.03": its name and its value.
+std::string_view name_of(const std::string& fault) {
+  return std::string_view(fault).substr(0, fault.find('='));
+}
+double value_of(const std::string& fault) { return std::stod(fault.substr(fault.find('=') + 1)); }
 
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -53,6 +68,26 @@ bool put_nan(at::Tensor& output) {
   return true;
 }
 
+// The first finite element that is not zero, from the middle on, becomes 1 + `share` times as
+// large.
+bool change_one(at::Tensor& output, double share) {
+  if (!output.is_floating_point() || output.numel() == 0) return false;
+  at::Tensor changed = output.detach().clone();
+  const at::Tensor flat = changed.reshape({-1});
+  const at::Tensor there =
+      (flat.isfinite() & (flat != 0)).slice(0, flat.numel() / 2).nonzero().flatten();
+  if (there.numel() == 0) return true;
+  std::int64_t place = flat.numel() / 2 + there[0].item<std::int64_t>();
+  at::Tensor element = changed;
+  for (std::int64_t d = changed.dim() - 1; d >= 0; --d) {
+    element = element.select(d, place % changed.size(d));
+    place /= changed.size(d);
+  }
+  element.mul_(1 + share);
+  output = changed;
+  return true;
+}
+
 bool transpose_memory(at::Tensor& output) {
   std::vector<std::int64_t> large;
   for (std::int64_t d = 0; d < output.dim(); ++d) {
@@ -73,10 +108,11 @@ bool transpose_memory(at::Tensor& output) {
 
 void fault_in_environment(const std::string& fault, Environment& environment) {
   if (fault == "ignores-sdpa-choice") environment.sdpa.reset();
+  if (fault == "flush-denormals") environment.flush_denormal = true;
 }
 
 void fault_before_forward(const std::string& fault) {
-  if (std::ranges::find(kKnown, fault) == kKnown.end()) {
+  if (std::ranges::find(kKnown, name_of(fault)) == kKnown.end()) {
     throw Error("fault", "the libtorch worker has no fault '" + fault + "'");
   }
   if (fault == "crash") std::abort();
@@ -90,12 +126,11 @@ void fault_before_forward(const std::string& fault) {
 }
 
 void fault_in_results(const std::string& fault, Outcome& outcome) {
-  const auto change = fault == "one-nan"            ? &put_nan
-                      : fault == "wrong-out-stride" ? &transpose_memory
-                                                    : nullptr;
-  if (change == nullptr) return;
+  const std::string_view name = name_of(fault);
   for (at::Tensor& output : outcome.outputs) {
-    if (change(output)) return;
+    if (name == "one-nan" && put_nan(output)) return;
+    if (name == "one-element" && change_one(output, value_of(fault))) return;
+    if (name == "wrong-out-stride" && transpose_memory(output)) return;
   }
 }
 

@@ -54,6 +54,8 @@ def _contiguous(believed: Callable[..., Any]) -> Callable[..., Any]:
 def on_environment(fault: str, environment: Environment) -> Environment:
     if fault == "ignores-sdpa-choice":
         return replace(environment, sdpa=None)
+    if fault == "flush-denormals":
+        return replace(environment, flush_denormal=True)
     return environment
 
 
@@ -77,16 +79,28 @@ def before_forward(fault: str) -> None:
 
 def on_values(fault: str, outcome: Outcome) -> None:
     """Changes values of floating outputs."""
+    name, _, value = fault.partition("=")
     for values in outcome.output_values:
         if not values.is_floating_point() or values.numel() == 0:
             continue
         if fault == "one-nan":
             values.view(-1)[0] = torch.nan
+        elif name == "one-element":
+            _change_one(values.view(-1), float(value))
+            return
         elif fault == "nondeterministic":  # one ulp more on half of the elements, drawn anew
             draw = torch.Generator().manual_seed(int.from_bytes(os.urandom(7), "little"))
             up = torch.rand(values.shape, generator=draw) < 0.5
             bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[values.element_size()]
             values.view(bits).add_(up.to(bits))
+
+
+def _change_one(values: torch.Tensor, share: float) -> None:
+    """The first finite element that is not zero, from the middle on, is 1 + `share` times as large."""
+    middle = values.numel() // 2
+    there = (values.isfinite() & (values != 0))[middle:].nonzero().flatten()
+    if there.numel():
+        values[middle + int(there[0])] *= 1 + share
 
 
 def on_descriptions(fault: str, descriptions: list[dict[str, Any]]) -> None:

@@ -127,15 +127,17 @@ TEST(Faults, OtherActivations) {
   const Case c = planted(b.take(), "relu-plus-one");
   ASSERT_EQ(c.program.nodes.size(), 3u);
   EXPECT_EQ(c.program.nodes[1].op, "aten.add.Tensor");
-  EXPECT_EQ(std::get<Ref>(*c.program.nodes[2].find("self")), (Ref{"a_plus_one", 0}));
-  EXPECT_EQ(c.program.outputs[1], (Ref{"a_plus_one", 0}));
+  EXPECT_EQ(std::get<Ref>(*c.program.nodes[2].find("self")), (Ref{"a_1", 0}));
+  EXPECT_EQ(c.program.outputs[1], (Ref{"a_1", 0}));
   planted(qwen2(), "gelu-for-silu");
 }
 
 TEST(Faults, AProgramWithoutAPlaceStaysAsItIs) {
+  CaseBuilder b;
+  const Ref x = b.input("x", DType::kInt64, {2}, {1, 2});
+  const Case c = b.output(b.node("y", "neg.default", {{"self", x}})).take();
   for (const FaultKind& kind : fault_kinds()) {
-    const std::string value = kind.name == "attn-scale" ? "=1.03" : "";
-    planted(plus_one(1), std::string(kind.name) + value, false);
+    planted(c, std::string(kind.name) + (kind.takes_value() ? "=1.03" : ""), false);
   }
 }
 
