@@ -102,12 +102,15 @@ bool same_sort(const AlarmKey& a, const AlarmKey& b) {
 
 std::string place_of(const Verdict& verdict) {
   for (const Fact& fact : verdict.facts) {
-    if (fact.kind != verdict.primary) continue;
-    if (fact.tensor.starts_with("output ")) return "output";
-    if (fact.tensor.starts_with("gradient of ")) return "gradient";
-    if (fact.tensor.ends_with(" after")) return "written input";
-    break;
+    if (fact.kind == verdict.primary) return place_of_tensor(fact.tensor);
   }
+  return "run";
+}
+
+std::string place_of_tensor(const std::string& tensor) {
+  if (tensor.starts_with("output ")) return "output";
+  if (tensor.starts_with("gradient of ")) return "gradient";
+  if (tensor.ends_with(" after")) return "written input";
   return "run";
 }
 

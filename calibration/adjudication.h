@@ -21,6 +21,7 @@ struct AlarmKey {
 // "output", "gradient", "written input", or "run" where no tensor is named: of the first fact that
 // names the verdict.
 std::string place_of(const Verdict& verdict);
+std::string place_of_tensor(const std::string& tensor);
 std::set<std::string> operators_of(const Program& program);
 
 // What a person found when looking into an alarm.

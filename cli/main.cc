@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   add_replay(app, action);
   add_show(app, action);
   add_fakes(app, action);
+  add_calibrate(app, action);
   add_doctor(app, action);
   add_env(app, action);
   try {
