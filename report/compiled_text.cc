@@ -114,7 +114,8 @@ CompiledText compiled_text(const SystemSpec& system, const Environment& environm
   CompiledText text{"program", {}, "", "torch alone"};
   std::map<std::string, std::string> options = system.options;
   options.erase("fault");  // planted by tests: nothing that a script could show
-  if (system.name.starts_with("eager")) return text;
+  // No script of torch alone could show what a synthetic system draws.
+  if (system.name.starts_with("eager") || system.name == "synthetic@py") return text;
   if (system.name == "fake@py") {
     text.expression = "faked(program)";
     text.imports = {"from torch._subclasses.fake_tensor import FakeTensorMode"};

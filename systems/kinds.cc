@@ -21,6 +21,8 @@ constexpr std::array kKinds{
     SystemKind{"eager@cpp", "libtorch", false, "PyTorch's eager mode, called from C++"},
     SystemKind{"fake@py", "python", false, "FakeTensorMode: layouts that compilers believe",
                /*runner=*/"", /*differentiates=*/true, /*has_values=*/false},
+    SystemKind{"synthetic@py", "python", false,
+               "right by construction: eager mode that rounds, reorders and rewrites at random"},
     SystemKind{"inductor", "python", true, "torch.compile with its default backend"},
     SystemKind{"aot_eager", "python", true, "AOTAutograd's graphs, run by ATen's own kernels"},
     SystemKind{"thunder", "python", true, "Lightning Thunder, behind torch.compile or by itself"},

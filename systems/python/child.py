@@ -108,7 +108,8 @@ class Job:
         if request["profile"]:
             self._options |= self._system.attesting(self._options)
         self._stages = Stages(channel, request["id"])
-        self._elements = Elements(self._system.stand_in is None)
+        stand_in = self._system.stand_in
+        self._elements = Elements(stand_in is None or stand_in.has_values)
         self._phase = "forward"
 
     def run(self) -> None:

@@ -11,6 +11,7 @@ from environment import Environment
 from execute import Pack, Program, packed
 from fake import FAKE
 from inductor import INDUCTOR
+from synthetic import SYNTHETIC
 from system import Options, System, only
 from torchscript import TORCHSCRIPT
 
@@ -38,6 +39,7 @@ SYSTEMS: dict[str, System] = {
         versions=dict,
     ),
     "fake@py": FAKE,
+    "synthetic@py": SYNTHETIC,
     "inductor": INDUCTOR,
     "aot_eager": AOT_EAGER,
     "torchscript": TORCHSCRIPT,

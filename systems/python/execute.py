@@ -26,6 +26,8 @@ Pack = Callable[[list[list[torch.Tensor]]], list[tuple[torch.Tensor, ...]]]
 class StandIn(Protocol):
     """Makes of inputs and cotangents what a system works with instead."""
 
+    has_values: bool  # what it works with has elements
+
     def __call__(self, tensor: torch.Tensor) -> torch.Tensor: ...
 
     def mode(self) -> contextlib.AbstractContextManager[Any]:

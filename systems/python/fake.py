@@ -36,6 +36,8 @@ def _make(programs: list[Program], environment: Environment, options: Options) -
 class Fakes:
     """Fake tensors with the layouts of real ones: a leaf for a leaf, a view for a view."""
 
+    has_values = False
+
     def __call__(self, tensor: torch.Tensor) -> torch.Tensor:
         return _mode().from_tensor(tensor)
 

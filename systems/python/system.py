@@ -44,7 +44,7 @@ class System:
     package: Callable[[Program, list[torch.Tensor], Environment, Options], bytes] | None = None
     # Of its options, what must be set for its kernels to be seen (attest.py).
     attesting: Callable[[Options], Options] = lambda options: {}
-    # Of a system that works with tensors without values.
+    # Of a system that works with other tensors, or under a mode in the backward pass too.
     stand_in: StandIn | None = None
 
 
