@@ -87,7 +87,8 @@ struct FitResult {
   std::string rung;     // "bfloat16"
   std::string place;    // "output", "gradient", "written input"
   std::int64_t tensors = 0;
-  double mean = 0, sd = 0, largest = 0;
+  double mean = 0, sd = 0;
+  double median = 0, high = 0, largest = 0;  // high: the 95 % quantile
 };
 
 // What the judge costs in one part of a calibration.

@@ -31,10 +31,27 @@ double eager_error(const Verdict& eager, const std::string& tensor) {
   return 0;
 }
 
+// A result that is nothing beside the others is zero up to rounding, whatever its own digits say.
+constexpr double kNothing = 1e-6;
+
+double rms(const std::vector<double>& x) {
+  double sum = 0, n = 0;
+  for (const double v : x) {
+    if (std::isfinite(v)) sum += v * v, ++n;
+  }
+  return n == 0 ? 0 : std::sqrt(sum / n);
+}
+
+double scale_of(const Exact& exact) {
+  double scale = 0;
+  for (const ExactTensor& tensor : exact.tensors) scale = std::max(scale, rms(numbers(tensor)));
+  return scale;
+}
+
 // The change of one tensor between `before` and `after`, over the elements of `exact` that have a
-// right value.
+// right value. `least`: what its size is taken for where it is smaller.
 double relative_change(const ExactTensor& exact, const std::vector<double>& before,
-                       const std::vector<double>& after, double error_of_eager) {
+                       const std::vector<double>& after, double error_of_eager, double least) {
   if (before.size() != after.size()) return kInfinite;
   double change = 0, size = 0, n = 0;
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -46,7 +63,25 @@ double relative_change(const ExactTensor& exact, const std::vector<double>& befo
     ++n;
   }
   if (change == 0 || std::sqrt(change / n) < kAboveEager * error_of_eager) return 0;
-  return size == 0 ? kInfinite : std::sqrt(change / size);
+  const double divisor = std::max(std::sqrt(size / n), least);
+  return divisor == 0 ? kInfinite : std::sqrt(change / n) / divisor;
+}
+
+bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// Where several indices are right, as with ties, another of them is no change.
+bool as_right(const ExactTensor& exact, std::size_t i, double value) {
+  if (i >= exact.acceptable.size()) return false;
+  return std::ranges::find(exact.acceptable[i], static_cast<std::int64_t>(value)) !=
+         exact.acceptable[i].end();
+}
+
+bool as_good(const ExactTensor& exact, const std::vector<double>& before,
+             const std::vector<double>& after) {
+  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
+    if (!same_number(before[i], after[i]) && !as_right(exact, i, after[i])) return false;
+  }
+  return before.size() == after.size();
 }
 
 // Are the results of a perfect system the same?
@@ -58,7 +93,7 @@ bool rounds_alike(const ExactTensor& a, const ExactTensor& b) {
     const DType dtype = real_part(a.type.dtype);
     const double p = floating ? round_to(dtype, x[i]) : x[i];
     const double q = floating ? round_to(dtype, y[i]) : y[i];
-    if (p != q && !(std::isnan(p) && std::isnan(q))) return false;
+    if (!same_number(p, q) && !as_right(a, i, q)) return false;
   }
   return true;
 }
@@ -70,14 +105,15 @@ bool same_kind(const ExactTensor& a, const ExactTensor& b) {
 // In exact values; nothing where they are the same.
 Effect in_meaning(const Exact& clean, const Exact& planted, const Verdict& eager) {
   Effect effect;
+  const double least = kNothing * scale_of(clean);
   for (const ExactTensor& before : clean.tensors) {
     const ExactTensor* after = planted.find(before.name);
     if (after == nullptr || !same_kind(before, *after)) return {true, kInfinite};
     if (!before.present || rounds_alike(before, *after)) continue;
     effect.any = true;
-    effect.relative = std::max(
-        effect.relative,
-        relative_change(before, numbers(before), numbers(*after), eager_error(eager, before.name)));
+    effect.relative =
+        std::max(effect.relative, relative_change(before, numbers(before), numbers(*after),
+                                                  eager_error(eager, before.name), least));
   }
   return effect;
 }
@@ -91,22 +127,30 @@ bool structure_differs(const TensorResult& a, const TensorResult& b) {
          (promised && (a.layout.strides != b.layout.strides || a.alias_of != b.alias_of));
 }
 
-Effect in_runs(const Exact& exact, const Run& clean, const Run& run, const Verdict& eager) {
-  if (clean.status != run.status || attention_kernels(clean) != attention_kernels(run)) {
-    return {true, kInfinite};
-  }
-  if (clean.executions.empty() || run.executions.empty()) return {};
-  Effect effect;
-  for (const TensorResult& before : clean.executions.front().tensors) {
+bool structure_differs(const Run& clean, const Run& run) {
+  if (clean.status != run.status || attention_kernels(clean) != attention_kernels(run)) return true;
+  if (clean.executions.empty() || run.executions.empty()) return false;
+  return std::ranges::any_of(clean.executions.front().tensors, [&](const TensorResult& before) {
     const TensorResult* after = run.executions.front().find(before.name);
-    if (after == nullptr || structure_differs(before, *after)) return {true, kInfinite};
-    if (!before.present || before.bytes == after->bytes) continue;
+    return after == nullptr || structure_differs(before, *after);
+  });
+}
+
+// In the numbers of runs that have the same structure.
+Effect in_runs(const Exact& exact, const Run& clean, const Run& run, const Verdict& eager) {
+  Effect effect;
+  if (clean.executions.empty() || run.executions.empty()) return effect;
+  const double least = kNothing * scale_of(exact);
+  for (const TensorResult& result : clean.executions.front().tensors) {
+    if (!result.present) continue;
+    const std::vector<double> before = numbers(result);
+    const std::vector<double> after = numbers(*run.executions.front().find(result.name));
+    const ExactTensor* truth = exact.find(result.name);
+    if (truth == nullptr || as_good(*truth, before, after)) continue;
     effect.any = true;
-    const ExactTensor* truth = exact.find(before.name);
-    if (truth == nullptr) continue;
-    effect.relative = std::max(
-        effect.relative,
-        relative_change(*truth, numbers(before), numbers(*after), eager_error(eager, before.name)));
+    effect.relative =
+        std::max(effect.relative,
+                 relative_change(*truth, before, after, eager_error(eager, result.name), least));
   }
   return effect;
 }
@@ -115,11 +159,12 @@ Effect in_runs(const Exact& exact, const Run& clean, const Run& run, const Verdi
 
 Effect effect_of(const Exact& clean, const Exact* planted, const Run& clean_run, const Run& run,
                  const Verdict& eager) {
-  if (planted == nullptr) return in_runs(clean, clean_run, run, eager);
-  Effect effect = in_meaning(clean, *planted, eager);
+  Effect effect;
+  if (planted != nullptr) effect = in_meaning(clean, *planted, eager);
   if (effect.any) return effect;
+  if (structure_differs(clean_run, run)) return {true, kInfinite};
   effect = in_runs(clean, clean_run, run, eager);
-  if (std::isfinite(effect.relative)) effect.relative = 0;
+  if (planted != nullptr) effect.relative = 0;
   return effect;
 }
 

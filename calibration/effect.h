@@ -21,7 +21,8 @@ struct Effect {
   bool any = false;
   // The largest change of a result: RMS of the change over RMS of the result, over the elements
   // that have a right value, of tensors whose change is at least three times the RMS error of eager
-  // itself (a result that cancels to nearly nothing changes by any factor within rounding). In
+  // itself (a result that cancels to nearly nothing changes by any factor within rounding; its size
+  // is taken for a millionth of the largest result's at least). In
   // exact values for a fault of the program, and 0 where it leaves these alone; between runs for a
   // fault of the worker. Infinite where a number is lost, or where layouts, kernels or the end of
   // the run differ.

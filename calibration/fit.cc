@@ -7,6 +7,16 @@
 
 namespace ulpfuzz {
 
+namespace {
+
+double quantile(std::vector<double> x, double share) {
+  const auto at = static_cast<std::size_t>(share * static_cast<double>(x.size() - 1) + 0.5);
+  std::ranges::nth_element(x, x.begin() + static_cast<std::ptrdiff_t>(at));
+  return x[at];
+}
+
+}  // namespace
+
 void FitCount::add(const Verdict& verdict, const std::string& freedom) {
   if (is_finding(verdict.primary)) return;
   for (const TensorMeasure& m : verdict.measures) {
@@ -24,6 +34,8 @@ std::vector<FitResult> FitCount::results() const {
     for (const double v : x) r.mean += v / n;
     for (const double v : x) r.sd += (v - r.mean) * (v - r.mean);
     r.sd = x.size() > 1 ? std::sqrt(r.sd / (n - 1)) : 0;
+    r.median = quantile(x, 0.5);
+    r.high = quantile(x, 0.95);
     r.largest = *std::ranges::max_element(x);
     all.push_back(std::move(r));
   }

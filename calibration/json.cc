@@ -59,8 +59,9 @@ Json json_of(const FaultResult& r) {
 }
 
 Json json_of(const FitResult& f) {
-  return {{"freedom", f.freedom}, {"rung", f.rung}, {"place", f.place},    {"tensors", f.tensors},
-          {"mean", f.mean},       {"sd", f.sd},     {"largest", f.largest}};
+  return {{"freedom", f.freedom}, {"rung", f.rung}, {"place", f.place},
+          {"tensors", f.tensors}, {"mean", f.mean}, {"sd", f.sd},
+          {"median", f.median},   {"high", f.high}, {"largest", f.largest}};
 }
 
 Json json_of(const Cost& c) {

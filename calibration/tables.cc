@@ -113,11 +113,12 @@ std::string fit_table(const Calibration& c) {
   if (c.fit.empty()) return "";
   std::string text =
       "## Clean runs against legal executions: log(RMS error / legal RMS error)\n\n" +
-      heading({"freedom", "rung", "of", "tensors", "mean", "sd", "largest"});
+      heading({"freedom", "rung", "of", "tensors", "mean", "sd", "median", "95 %", "largest"});
   for (const FitResult& f : c.fit) {
     text +=
         row({f.freedom, f.rung, f.place, std::to_string(f.tensors), fmt::format("{:.2f}", f.mean),
-             fmt::format("{:.2f}", f.sd), fmt::format("{:.2f}", f.largest)});
+             fmt::format("{:.2f}", f.sd), fmt::format("{:.2f}", f.median),
+             fmt::format("{:.2f}", f.high), fmt::format("{:.2f}", f.largest)});
   }
   return text + "\n";
 }

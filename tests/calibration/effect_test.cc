@@ -94,6 +94,23 @@ TEST(Effect, OfAWorkerIsTheChangeOfRuns) {
       effect_of(clean, nullptr, kRun, raised(Stage::kForward, "E", "m"), eager_with(0)).large());
 }
 
+// Proves: a gradient that is zero but for 1e-20 beside results of size 1 is not changed by losing
+// that, and the sign of a NaN is nothing.
+TEST(Effect, NoiseIsNotLarge) {
+  Exact clean = exact_of({3, 4}), planted = exact_of({3, 4});
+  clean.tensors.push_back(exact_of({0, 1e-20}).tensors[0]);
+  clean.tensors[1].name = "gradient of x";
+  planted.tensors.push_back(exact_of({1e-20, 0}).tensors[0]);
+  planted.tensors[1].name = "gradient of x";
+  const Effect effect = effect_of(clean, &planted, kRun, kRun, eager_with(0));
+  EXPECT_TRUE(effect.any);
+  EXPECT_FALSE(effect.large());
+  const float nan = std::nanf("");
+  const ulpfuzz::Run one = completed({floats("output 0", {nan, 4})});
+  const ulpfuzz::Run other = completed({floats("output 0", {std::copysign(nan, -1.0f), 4})});
+  EXPECT_FALSE(effect_of(exact_of({0, 4}), nullptr, one, other, eager_with(0)).any);
+}
+
 // Proves: autograd promises no strides of gradients.
 TEST(Effect, StridesOfGradientsAreFree) {
   Exact clean = exact_of({3, 4});
