@@ -38,6 +38,7 @@ Calibration calibrate(const CalibrateOptions& options, const OpTable& table, Sch
       options.adjudicated.empty() ? Adjudications() : Adjudications::read(options.adjudicated);
   Calibration result;
   result.judge_model = Judge::model_hash();
+  result.fault_seeds = options.fault_seeds;
   const auto cost_of = [&](const char* part) -> Cost& {
     return result.costs.emplace_back(Cost{part});
   };

@@ -112,6 +112,7 @@ struct Calibration {
   std::vector<LegalResult> legal;
   std::vector<FitResult> fit;
   std::vector<FaultResult> faults;
+  int fault_seeds = 1;  // as in the options
   std::vector<Cost> costs;
   bool stopped = false;
 };

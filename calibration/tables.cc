@@ -12,7 +12,7 @@ namespace {
 // "0.12 % (0.05 to 0.25)"; "-" of nothing.
 std::string percent(const Proportion& p) {
   if (p.of == 0) return "-";
-  return fmt::format("{:.2g} % ({:.2g} to {:.2g})", 100 * p.rate, 100 * p.low, 100 * p.high);
+  return fmt::format("{:.3g} % ({:.3g} to {:.3g})", 100 * p.rate, 100 * p.low, 100 * p.high);
 }
 
 std::string share(const Proportion& p) {

@@ -31,7 +31,7 @@ TEST(Commands, DoctorNamesEverySystemWithItsVersions) {
     EXPECT_TRUE(system.at("available")) << system;
     EXPECT_FALSE(system.at("versions").at("torch").get<std::string>().empty()) << system;
   }
-  EXPECT_EQ(object.at("systems").size(), 8u);
+  EXPECT_EQ(object.at("systems").size(), 9u);
 }
 
 TEST(Commands, ShowPrintsRunnablePython) {
