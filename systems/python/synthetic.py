@@ -26,7 +26,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from environment import Environment
 from execute import Pack, Program, packed
-from synthetic_formulas import EXTERN, FUNCTIONS, FUSED, Draw, Values, nudged
+from synthetic_draw import Draw, nudged
+from synthetic_formulas import EXTERN, FUNCTIONS, FUSED, Values
 from system import Options, System, only
 
 _HALF = (torch.float16, torch.bfloat16)
