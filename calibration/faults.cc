@@ -30,8 +30,9 @@ const std::string& fault_of(const SystemSpec& system) { return system.options.at
 // What the judge is asked about one case: every fault that the case has a place for is a system of
 // its own, so that exact values and legal executions are shared; a compiler without a fault stands
 // beside those that have one.
-JudgeOptions question(const FaultyCase& faulty) {
+JudgeOptions question(const FaultyCase& faulty, bool of_kernels) {
   JudgeOptions judge;
+  judge.profile = of_kernels;
   for (const std::string& fault : faulty.faults) judge.systems.push_back(with_fault(kEager, fault));
   if (!faulty.compiled.empty()) judge.systems.push_back({std::string(kCompiler), {}, ""});
   for (const std::string& fault : faulty.compiled) {
@@ -45,12 +46,12 @@ class Faults {
   Faults(const CalibrateOptions& options, const OpTable& table, Scheduler& scheduler, Cost& cost)
       : options_(options), table_(table), oracle_(table), scheduler_(scheduler), cost_(cost) {}
 
-  void look(const std::string& where, const std::vector<FaultyCase>& batch) {
+  void look(const std::string& where, const std::vector<FaultyCase>& batch, bool of_kernels) {
     std::vector<Case> cases;
     std::vector<JudgeOptions> judges;
     for (const FaultyCase& faulty : batch) {
       cases.push_back(faulty.test);
-      judges.push_back(question(faulty));
+      judges.push_back(question(faulty, of_kernels));
     }
     const std::vector<TriedCase> tried = try_cases(cases, judges, table_, scheduler_, cost_);
     if (stopped(options_)) return;
@@ -62,7 +63,7 @@ class Faults {
         count(where, cases[i], tried[i], judges[i].systems[s], tried[i].trials[s], missed);
       }
     }
-    look_again(where, missed);
+    look_again(where, missed, of_kernels);
   }
 
   // In the order of the plan.
@@ -128,13 +129,14 @@ class Faults {
   }
 
   // As `judge --seeds` does: the whole ladder, many input sets.
-  void look_again(const std::string& where, const std::vector<Missed>& missed) {
+  void look_again(const std::string& where, const std::vector<Missed>& missed, bool of_kernels) {
     std::vector<Case> cases;
     std::vector<JudgeOptions> judges;
     for (const Missed& miss : missed) {
       JudgeOptions judge;
       judge.systems = {miss.system};
       judge.seeds = options_.fault_seeds;
+      judge.profile = of_kernels;
       judge.ladder = JudgeOptions::Ladder::kAlways;
       cases.push_back(miss.test);
       judges.push_back(judge);
@@ -170,14 +172,20 @@ std::vector<FaultResult> calibrate_faults(const CalibrateOptions& options,
                                           const std::vector<PlannedFault>& faults,
                                           const OpTable& table, Scheduler& scheduler, Cost& cost) {
   Faults all(options, table, scheduler, cost);
-  for (const std::string& where : kinds_of_programs()) {
-    tell(options, "planting faults in " + where);
-    const std::vector<FaultyCase> cases = faulty_cases(where, faults, options, table);
-    for (std::size_t at = 0; at < cases.size() && !stopped(options); at += kBatch) {
-      tell(options, fmt::format("faults in {}: case {} of {}", where, at, cases.size()));
-      const std::size_t end = std::min(cases.size(), at + kBatch);
-      all.look(where, {cases.begin() + static_cast<std::ptrdiff_t>(at),
-                       cases.begin() + static_cast<std::ptrdiff_t>(end)});
+  for (const bool of_kernels : {false, true}) {
+    std::vector<PlannedFault> some = faults;
+    std::erase_if(some, [&](const PlannedFault& f) { return f.of_kernels != of_kernels; });
+    for (const std::string& where : kinds_of_programs()) {
+      tell(options, "planting faults in " + where);
+      const std::vector<FaultyCase> cases = faulty_cases(where, some, options, table);
+      for (std::size_t at = 0; at < cases.size() && !stopped(options); at += kBatch) {
+        tell(options, fmt::format("faults in {}: case {} of {}", where, at, cases.size()));
+        const std::size_t end = std::min(cases.size(), at + kBatch);
+        all.look(where,
+                 {cases.begin() + static_cast<std::ptrdiff_t>(at),
+                  cases.begin() + static_cast<std::ptrdiff_t>(end)},
+                 of_kernels);
+      }
     }
   }
   return all.results(faults);

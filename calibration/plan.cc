@@ -18,7 +18,9 @@ namespace {
 constexpr std::string_view kOfTheProcess[] = {
     "crash", "hang", "memory", "raise", "garbage", "bad-frame", "capture-scales-attention"};
 
-constexpr std::string_view kOfCompilers[] = {"sdpa-fake-stride"};
+// Only a compiler has it: what it believes of a kernel's layout.
+constexpr std::string_view kFakeStride = "sdpa-fake-stride";
+constexpr std::string_view kIgnoresChoice = "ignores-sdpa-choice";
 
 bool listed(std::span<const std::string_view> list, std::string_view name) {
   return std::ranges::find(list, name) != list.end();
@@ -28,7 +30,15 @@ bool listed(std::span<const std::string_view> list, std::string_view name) {
 constexpr std::uint64_t kMostGraphs = 1500;
 constexpr std::uint64_t kMostModels = 300;
 
+bool attends(const Case& c) {
+  return std::ranges::any_of(c.program.nodes, [](const Node& node) {
+    return node.op == "aten.scaled_dot_product_attention.default";
+  });
+}
+
 bool has_place(const Case& c, const std::string& fault, const OpTable& table) {
+  if (fault == kFakeStride) return attends(c) && !c.wrt.empty();
+  if (fault == kIgnoresChoice) return attends(c) && c.environment.sdpa.has_value();
   if (!fault_kind(fault).in_program) return true;
   bool planted = false;
   try {
@@ -39,6 +49,11 @@ bool has_place(const Case& c, const std::string& fault, const OpTable& table) {
   return planted;
 }
 
+PlannedFault planned(const std::string& fault, FaultEffect effect) {
+  const bool of_kernels = fault == kFakeStride || fault == kIgnoresChoice;
+  return {fault, effect, fault == kFakeStride, of_kernels};
+}
+
 }  // namespace
 
 std::vector<PlannedFault> planned_faults(const std::string& only) {
@@ -46,10 +61,9 @@ std::vector<PlannedFault> planned_faults(const std::string& only) {
   for (const FaultKind& kind : fault_kinds()) {
     if (listed(kOfTheProcess, kind.name)) continue;
     const std::string name(kind.name);
-    const bool compiled = listed(kOfCompilers, kind.name);
-    if (!kind.takes_value()) all.push_back({name, kind.effect, compiled});
+    if (!kind.takes_value()) all.push_back(planned(name, kind.effect));
     for (const FaultStrength& strength : kind.strengths) {
-      all.push_back({fmt::format("{}={}", name, strength.value), strength.effect, compiled});
+      all.push_back(planned(fmt::format("{}={}", name, strength.value), strength.effect));
     }
   }
   if (only.empty()) return all;
@@ -61,7 +75,7 @@ std::vector<PlannedFault> planned_faults(const std::string& only) {
   if (!exactly) {
     throw Error("--only", "'" + only + "' is neither legal, real or faults nor a planted fault");
   }
-  return {{only, fault_kind(only).effect, listed(kOfCompilers, only.substr(0, only.find('=')))}};
+  return {planned(only, fault_kind(only).effect)};
 }
 
 const std::vector<std::string>& kinds_of_programs() {

@@ -13,6 +13,9 @@ struct PlannedFault {
   std::string fault;  // "attn-scale=1.03"
   FaultEffect effect = FaultEffect::kSemantic;
   bool compiled_only = false;  // only a compiler can have it
+  // Seen by which kernel ran, or by its layouts: runs are profiled, which costs a compiler its
+  // packs.
+  bool of_kernels = false;
 };
 // Every planted fault that shows in results, at each of its strengths. `only`: "" for all, else a
 // fault's name, with a strength or for all of them. Throws Error where there is no such fault.
