@@ -34,6 +34,7 @@ struct FaultKind {
   bool in_program = false;
   std::string_view meaning;  // "multiplies every attention scale by the value"
   FaultEffect effect = FaultEffect::kSemantic;
+  bool rounding_alone = false;  // the exact values of the program stay as they were
   // Of a fault that takes a value, the largest effect first; empty: it takes none.
   std::span<const FaultStrength> strengths = {};
   bool takes_value() const { return !strengths.empty(); }

@@ -32,11 +32,21 @@ bool set_eps(Planter& p, double eps, bool rms_only) {
 bool change_eps(Planter& p, double eps) { return set_eps(p, eps, false); }
 bool drop_rms_eps(Planter& p, double /*unused*/) { return set_eps(p, 0, true); }
 
+// Is it squared, as x ** 2 or x * x?
+bool is_squared(Planter& p, const Node& node) {
+  if (p.feeds(node, "aten.pow.Tensor_Scalar")) return true;
+  const Argument value = Ref{node.name, 0};
+  return std::ranges::any_of(p.nodes(), [&](const Node& user) {
+    return user.op == "aten.mul.Tensor" && *user.find("self") == value &&
+           *user.find("other") == value;
+  });
+}
+
 // The cast to float32 whose square's mean goes to rsqrt.
 bool drop_rms_upcast(Planter& p, double /*unused*/) {
   bool any = false;
   for (Node& node : p.nodes()) {
-    if (node.op != "aten.to.dtype" || !p.feeds(node, "aten.pow.Tensor_Scalar")) continue;
+    if (node.op != "aten.to.dtype" || !is_squared(p, node)) continue;
     const DType own = p.type(*p.tensor(node, "self")).dtype;
     if (p.type({node.name, 0}).dtype != DType::kFloat32 || own == DType::kFloat32) continue;
     p.set(node, "dtype", own);
@@ -63,7 +73,8 @@ constexpr std::array kFaults{
     Fault{{.name = "rms-no-upcast",
            .in_program = true,
            .meaning = "RMS norms compute in the dtype of their input",
-           .effect = FaultEffect::kSmall},
+           .effect = FaultEffect::kSmall,
+           .rounding_alone = true},
           &drop_rms_upcast},
 };
 

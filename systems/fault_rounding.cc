@@ -98,7 +98,11 @@ Ref truncated(Insertion& at, const Ref& x, DType half) {
   const Ref value = at.call("detach.default", x);
   const Ref size = at.call("abs.default", value);
   const Ref nearest = rounded(at, value, half);
-  const Ref away = at.call("gt.Tensor", at.call("abs.default", nearest), size);
+  // More by an ulp of float32 at least; by less it would be an evaluation that does not round at
+  // all.
+  const Ref excess = at.call("sub.Tensor", at.call("abs.default", nearest), size);
+  const Ref least = at.call("mul.Tensor", size, Scalar{0x1p-26});
+  const Ref away = at.call("gt.Tensor", excess, least);
   // Less by more than half and at most one unit in the last place, then rounded: one unit.
   const double less = 1 - std::ldexp(1.0, -float_format(half).precision);
   const Ref below = rounded(at, at.call("mul.Tensor", nearest, Scalar{less}), half);
@@ -111,7 +115,35 @@ Ref truncated(Insertion& at, const Ref& x, DType half) {
   return at.call("add.Tensor", x, finite);
 }
 
+// Node i, of half types alone, computes in float32 and cuts its result; false: it is none such.
+bool truncate_result(Planter& p, std::size_t i) {
+  constexpr std::array<std::string_view, 11> kRounding{
+      "aten.add.Tensor",   "aten.sub.Tensor",      "aten.mul.Tensor",  "aten.div.Tensor",
+      "aten.exp.default",  "aten.sqrt.default",    "aten.sin.default", "aten.cos.default",
+      "aten.tanh.default", "aten.sigmoid.default", "aten.silu.default"};
+  const Node& node = p.nodes()[i];
+  if (std::ranges::find(kRounding, node.op) == kRounding.end()) return false;
+  const Ref result{node.name, 0};
+  const DType half = p.type(result).dtype;
+  if (!is_half(half)) return false;
+  const std::vector<Ref> used = operands(node);
+  for (const Ref& ref : used) {
+    if (p.type(ref).dtype != half) return false;
+  }
+  Insertion before(p, i, result.name + "_wide");
+  for (const Ref& ref : used) {
+    const Ref wide = before.cast(ref, DType::kFloat32);
+    rename_operands(p.nodes()[before.at()], [&](const Ref& r) { return r == ref ? wide : r; });
+  }
+  Insertion after(p, before.at() + 1, result.name + "_cut");
+  const Ref cast = after.cast(truncated(after, result, half), half);
+  p.redirect(result, cast, after.at());
+  return true;
+}
+
+// Where a program has no cast to a half type, its first few operators that round to one.
 bool truncate(Planter& p, double /*unused*/) {
+  constexpr int kFew = 4;
   bool any = false;
   for (std::size_t i = 0; i < p.nodes().size(); ++i) {
     if (p.nodes()[i].op != "aten.to.dtype") continue;
@@ -124,7 +156,14 @@ bool truncate(Planter& p, double /*unused*/) {
     p.set(p.nodes()[i], "self", cut);
     any = true;
   }
-  return any;
+  if (any) return true;
+  int found = 0;
+  const std::vector<Node> nodes = p.nodes();
+  for (const Node& node : nodes) {
+    const auto at = std::ranges::find(p.nodes(), node.name, &Node::name) - p.nodes().begin();
+    if (found < kFew && truncate_result(p, static_cast<std::size_t>(at))) ++found;
+  }
+  return found > 0;
 }
 
 // ---- accumulation -----------------------------------------------------------------------------
@@ -218,7 +257,11 @@ bool half_accumulate(Planter& p, double /*unused*/) {
 
 constexpr Fault small(std::string_view name, std::string_view meaning,
                       bool (*plant)(Planter&, double)) {
-  return {{.name = name, .in_program = true, .meaning = meaning, .effect = FaultEffect::kSmall},
+  return {{.name = name,
+           .in_program = true,
+           .meaning = meaning,
+           .effect = FaultEffect::kSmall,
+           .rounding_alone = true},
           plant};
 }
 
@@ -226,7 +269,10 @@ constexpr std::array kFaults{
     small("no-upcast",
           "what is computed in float32 of half-typed tensors alone is computed in their type",
           &drop_upcast),
-    small("truncate", "casts from float32 to half types cut, and do not round", &truncate),
+    small("truncate",
+          "casts from float32 to half types, or else the first operators of half types, cut and do "
+          "not round",
+          &truncate),
     small("half-accumulate", "the first short sum or product of half types adds up in that type",
           &half_accumulate),
 };

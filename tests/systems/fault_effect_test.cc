@@ -181,6 +181,10 @@ const Planting kPlantings[] = {
     {"no-upcast", Changes::kRounding, softmax_in_float},
     {"truncate", Changes::kRounding, [] { return downcast(DType::kBFloat16); }},
     {"truncate", Changes::kRounding, [] { return downcast(DType::kFloat16); }},
+    {"truncate", Changes::kRounding,
+     [] {
+       return one("sigmoid.default", DType::kBFloat16, {4}, {1, 2, -3, 0.1});
+     }},
     {"half-accumulate", Changes::kRounding,
      [] {
        return one("sum.default", DType::kBFloat16, {2, 20}, ramp(40));
@@ -219,6 +223,7 @@ TEST_P(Faults, ChangeWhatTheySay) {
   ASSERT_TRUE(found);
   EXPECT_NE(faulty.program, clean.program);
   verify(faulty, op_table());
+  EXPECT_EQ(fault_kind(GetParam().fault).rounding_alone, GetParam().changes == Changes::kRounding);
   const Oracle oracle(op_table());
   const Exact before = oracle.exact(clean), after = oracle.exact(faulty);
   ASSERT_EQ(before.tensors.size(), after.tensors.size());
@@ -285,6 +290,14 @@ TEST(FaultsOfRounding, CutHalfTypes) {
     const double expected = std::trunc(values[i] / unit) * unit;
     EXPECT_EQ(cut[i], i == 4 ? round_to(DType::kBFloat16, values[i]) : expected) << values[i];
   }
+}
+
+// Proves: without a cast, operators of half types cut: 255.99 and 1.0117.
+TEST(FaultsOfRounding, CutResultsOfHalfTypes) {
+  const Case c =
+      one("mul.Tensor", DType::kBFloat16, {2}, {255, 1.0078125}, {{"other", Scalar{1.0039}}});
+  EXPECT_EQ(outputs_of(c, "eager@cpp"), (std::vector<double>{256, 1.015625}));
+  EXPECT_EQ(outputs_of(c, "eager@cpp[fault=truncate]"), (std::vector<double>{255, 1.0078125}));
 }
 
 // Proves: 256 + 1 + 1 + ... stays 256 where it is accumulated in 8 bits.
