@@ -6,8 +6,8 @@
 
 namespace ulpfuzz {
 
-// JSON Schema (draft 2020-12) as far as the schemas of this project use it. A keyword that is not known here is an
-// error, so that no constraint is passed over in silence.
+// JSON Schema (draft 2020-12) as far as the schemas of this project use it. A keyword that is not
+// known here is an error, so that no constraint is passed over in silence.
 class JsonSchemas {
  public:
   // Reads all schemas (*.schema.json) of a folder; a schema is named by its file.
