@@ -16,13 +16,17 @@ namespace ulpfuzz {
 
 struct CalibrateOptions {
   std::uint64_t seed = 0;
-  int legal_cases = 250;      // generated cases, op graphs and model families
-  int legal_executions = 20;  // synthetic executions of each, of either freedom set in turn
-  int faulty_cases = 20;      // of each kind of fault that have a place for it
-  int fault_seeds = 32;       // input sets of a faulty case that is not seen on the first
-  int real_cases = 100;       // on each of `real_systems`, without a fault
+  std::string only;       // "legal", "real", "faults", or a fault ("attn-scale", "attn-scale=1.03")
+  int legal_cases = 250;  // generated cases, op graphs and model families
+  int legal_executions = 20;      // synthetic executions of each, of either freedom set in turn
+  int real_cases = 100;           // on each of `real_systems`, without a fault
+  int faulty_cases = 8;           // of each fault and kind of program, that have a place for it
+  int compiled_faulty_cases = 2;  // of these, on a compiler too
+  int fault_seeds = 32;  // input sets of a faulty case that is not found on the first; 1: no more
   std::vector<SystemSpec> real_systems;
-  std::string adjudicated;  // file of alarms that were looked into
+  std::string adjudicated;            // file of alarms that were looked into; "": none was
+  double reduction_cpu_seconds = 60;  // of systems, for one alarm
+  std::string cases_folder;           // alarms and misses are written there; "": nowhere
   std::function<void(const std::string&)> progress;
   std::function<bool()> stopped;
 };
@@ -36,38 +40,93 @@ struct Alarms {
 // Legal systems: synthetic or real. A run is one execution of one case on one input set.
 struct LegalResult {
   std::string population;  // "synthetic eager", "synthetic fusing", "inductor"
+  std::string where;       // "op graphs", "bfloat16 models"
+  bool synthetic = false;
   std::int64_t runs = 0;
-  std::map<VerdictKind, Proportion> verdicts;
+  // Runs of one case are alike, so the interval of a rate over runs is too narrow; this one, over
+  // cases, is not: those with at least one finding.
+  Proportion cases;
+  std::map<VerdictKind, Proportion> verdicts;  // every kind that was given, and the findings named
+                                               // in `requirements`
   std::vector<Alarms> judges;
-  // Of what was said against it: signature, file stem of the case, and the adjudication, "" while
-  // nobody has looked.
+  // Of what was said against it: signature, hash of the case, and the adjudication ("real",
+  // "false"; "" while nobody has looked).
   struct Alarm {
-    std::string signature, case_hash, detail, adjudication;
+    std::string signature, case_hash, place, detail, adjudication;
+    std::vector<std::string> operators;  // of the reduced program; empty: not reduced
   };
   std::vector<Alarm> alarms;
 };
 
-// One kind of planted fault at one strength.
+// One planted fault at one strength.
 struct FaultResult {
   std::string fault;                // "attn-scale=1.03"
-  std::string where;                // "qwen2 bfloat16", "op graphs"
-  std::int64_t cases = 0;           // that had a place for it
-  std::int64_t without_effect = 0;  // of these, exact values do not change: left out below
-  Proportion single;                // found on the first input set
+  std::string effect;               // of the kind, as systems/fault.h has it: "semantic", "small"
+  std::string system;               // that it was planted into: "eager@py", "inductor"
+  std::string where;                // "bfloat16 models", "op graphs"
+  std::int64_t cases = 0;           // that had a place for it, and are judged clean without it
+  std::int64_t without_effect = 0;  // of these (effect.h): left out below
+  Proportion large;                 // of those with a large effect: found on the first input set
+  Proportion single;                // of all: found on the first input set
   Proportion within;                // found within options.fault_seeds
   std::vector<Alarms> judges;       // on the first input set
-  std::map<VerdictKind, std::int64_t> verdicts;
+  std::map<VerdictKind, std::int64_t> verdicts;  // on the first input set
+  struct Miss {
+    std::string case_hash;
+    double effect = 0;  // Effect::relative
+    bool ever = false;  // found within options.fault_seeds
+    bool large = false;
+  };
+  std::vector<Miss> misses;  // on the first input set
+};
+
+// Clean runs of real systems against the legal executions that model them (fit.h). In log units of
+// the RMS error.
+struct FitResult {
+  std::string freedom;  // "eager", "fusing"
+  std::string rung;     // "bfloat16"
+  std::string place;    // "output", "gradient", "written input"
+  std::int64_t tensors = 0;
+  double mean = 0, sd = 0;
+  double median = 0, high = 0, largest = 0;  // high: the 95 % quantile
+};
+
+// What the judge costs in one part of a calibration.
+struct Cost {
+  std::string part;
+  std::int64_t cases = 0;        // judged
+  std::int64_t verdicts = 0;     // of systems on them, eager's own included
+  double judge_cpu_seconds = 0;  // of this process: exact values, legal executions, comparisons
+  double system_cpu_seconds = 0;
+};
+
+// Something that must hold of the judge; how it was seen.
+struct Requirement {
+  std::string what;
+  bool holds = false;
+  std::string seen;
 };
 
 struct Calibration {
   std::string judge_model;
   std::vector<LegalResult> legal;
+  std::vector<FitResult> fit;
   std::vector<FaultResult> faults;
-  double judge_cpu_seconds = 0;  // of this process, without systems
-  double system_cpu_seconds = 0;
-  std::int64_t judged = 0;  // cases
+  int fault_seeds = 1;  // as in the options
+  std::vector<Cost> costs;
+  bool stopped = false;
 };
 
+// Throws Error for options that name nothing, and for a file of adjudications that is not one.
 Calibration calibrate(const CalibrateOptions& options, const OpTable& table, Scheduler& scheduler);
+
+// requirements.cc: all that applies to what was measured.
+std::vector<Requirement> requirements(const Calibration& calibration);
+
+// tables.cc: Markdown, for people and docs/.
+std::string tables(const Calibration& calibration);
+
+// json.cc: one object, docs/cli.md.
+std::string to_json(const Calibration& calibration);
 
 }  // namespace ulpfuzz

@@ -31,6 +31,7 @@ void add_replay(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_fakes(CLI::App& app, Action& action);
 void add_kernels(CLI::App& app, Action& action);
+void add_calibrate(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_env(CLI::App& app, Action& action);
 

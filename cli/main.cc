@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   add_show(app, action);
   add_fakes(app, action);
   add_kernels(app, action);
+  add_calibrate(app, action);
   add_doctor(app, action);
   add_env(app, action);
   try {

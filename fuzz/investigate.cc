@@ -80,10 +80,18 @@ std::string finding_id(const Signature& signature, const Case& minimal) {
 
 std::vector<Judged> judge_cases(const std::vector<Case>& lowered, const JudgeOptions& options,
                                 const OpTable& table, Scheduler& scheduler, Company company) {
+  return judge_cases(lowered, std::vector(lowered.size(), options), table, scheduler, company);
+}
+
+std::vector<Judged> judge_cases(const std::vector<Case>& lowered,
+                                const std::vector<JudgeOptions>& options, const OpTable& table,
+                                Scheduler& scheduler, Company company) {
   std::vector<Judged> results(lowered.size());
   std::vector<Judge> judges;
   judges.reserve(lowered.size());
-  for (const Case& c : lowered) judges.emplace_back(c, options, table);
+  for (std::size_t i = 0; i < lowered.size(); ++i) {
+    judges.emplace_back(lowered[i], options.at(i), table);
+  }
   std::vector<std::size_t> open(lowered.size());
   for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
 

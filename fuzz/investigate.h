@@ -25,6 +25,10 @@ struct Judged {
 std::vector<Judged> judge_cases(const std::vector<Case>& lowered, const JudgeOptions& options,
                                 const OpTable& table, Scheduler& scheduler,
                                 Company company = Company::kPacked);
+// The same with options of each case's own: parallel to `lowered`.
+std::vector<Judged> judge_cases(const std::vector<Case>& lowered,
+                                const std::vector<JudgeOptions>& options, const OpTable& table,
+                                Scheduler& scheduler, Company company = Company::kPacked);
 
 // Reduces in the cheapest company that shows `verdict`, confirms what is left on a run as a user's
 // (Company::kStock), and assembles the finding. nullopt when the signature is not seen again.

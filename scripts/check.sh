@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-rooms=(ir oracle generators ops systems judge reducers report fuzz cli)
+rooms=(ir oracle generators ops systems judge reducers report fuzz calibration cli)
 (($# == 0)) || rooms=("$@")
 
 folders=()

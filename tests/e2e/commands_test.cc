@@ -16,7 +16,8 @@ std::ptrdiff_t lines(const std::string& text) { return std::count(text.begin(), 
 TEST(Commands, HelpTeachesAndSucceeds) {
   const Output help = ulpfuzz_run({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* word : {"fuzz", "judge", "fakes", "minimize", "replay", "show", "doctor"}) {
+  for (const char* word :
+       {"fuzz", "judge", "fakes", "calibrate", "minimize", "replay", "show", "doctor"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
     EXPECT_EQ(ulpfuzz_run({word, "--help"}).status, 0) << word;
   }
@@ -31,7 +32,7 @@ TEST(Commands, DoctorNamesEverySystemWithItsVersions) {
     EXPECT_TRUE(system.at("available")) << system;
     EXPECT_FALSE(system.at("versions").at("torch").get<std::string>().empty()) << system;
   }
-  EXPECT_EQ(object.at("systems").size(), 8u);
+  EXPECT_EQ(object.at("systems").size(), 9u);
 }
 
 TEST(Commands, ShowPrintsRunnablePython) {

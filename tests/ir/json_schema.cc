@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <set>
 #include <stdexcept>
 
 namespace ulpfuzz {
@@ -52,6 +53,7 @@ std::string required_error(const Json& keys, const Json& value, const std::strin
 
 JsonSchemas::JsonSchemas(const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.path().filename().string().ends_with(".schema.json")) continue;
     std::ifstream file(entry.path());
     documents_[entry.path().filename()] = Json::parse(file);
   }
@@ -90,6 +92,11 @@ std::string JsonSchemas::keyword(const std::string& file, const Json& schema,
         !value.is_string() ||
         std::regex_search(value.get<std::string>(), std::regex(constraint.get<std::string>()));
     return matches ? "" : at + ": does not match " + constraint.dump();
+  }
+  if (key == "uniqueItems") {
+    const bool unique =
+        !value.is_array() || std::set(value.begin(), value.end()).size() == value.size();
+    return unique || !constraint.get<bool>() ? "" : at + ": has an item twice";
   }
   if (key == "required") return required_error(constraint, value, at);
   if (key == "properties" || key == "additionalProperties") {

@@ -6,11 +6,11 @@
 
 namespace ulpfuzz {
 
-// JSON Schema (draft 2020-12) as far as ir/schema/ uses it. A keyword that is not known here is an
-// error, so that no constraint is passed over in silence.
+// JSON Schema (draft 2020-12) as far as the schemas of this project use it. A keyword that is not
+// known here is an error, so that no constraint is passed over in silence.
 class JsonSchemas {
  public:
-  // Reads all schemas of a folder; a schema is named by its file.
+  // Reads all schemas (*.schema.json) of a folder; a schema is named by its file.
   explicit JsonSchemas(const std::string& folder);
 
   // "" when `value` is valid under the schema, else where and why it is not.
