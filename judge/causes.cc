@@ -1,0 +1,356 @@
+#include "judge/causes.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ir/error.h"
+#include "judge/assignment.h"
+#include "judge/diverging.h"
+#include "systems/kinds.h"
+
+namespace ulpfuzz {
+namespace {
+
+double thread_cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double rms_difference(const TensorResult& a, const TensorResult& b) {
+  if (a.layout.shape != b.layout.shape || is_integral(a.layout.dtype) ||
+      is_integral(b.layout.dtype)) {
+    return 0;
+  }
+  const std::vector<double> x = a.reals(), y = b.reals();
+  double squares = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double d = x[i] - y[i];
+    if (std::isfinite(d)) squares += d * d;
+  }
+  return x.empty() ? 0 : std::sqrt(squares / static_cast<double>(x.size()));
+}
+
+bool same_bits(const Execution& a, const Execution& b) {
+  for (const TensorResult& tensor : a.tensors) {
+    const TensorResult* other = b.find(tensor.name);
+    if (other == nullptr || other->present != tensor.present || other->bytes != tensor.bytes) {
+      return false;
+    }
+  }
+  return a.tensors.size() == b.tensors.size();
+}
+
+const Execution* execution_of(const Run& run, std::uint64_t input_set) {
+  for (const Execution& e : run.executions) {
+    if (e.input_set == input_set) return &e;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string_view name(CauseKind kind) {
+  constexpr std::array<std::string_view, 5> kNames{"same", "reordered", "excess-precision",
+                                                   "discontinuity", "unexplained"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+// What was evaluated so far; it does not depend on how often it is asked.
+class CauseSearch::Memory {
+ public:
+  Memory(const Case& c, const CauseOptions& options, const OpTable& table)
+      : diverging(c, options.system, options.input_set, table) {}
+  std::optional<Causes> replayed;  // without first
+  std::optional<Replay> replay;    // of the input set
+  std::optional<Exact> exact;      // likewise
+  DivergingSearch diverging;
+};
+
+namespace {
+
+// Do input sets differ at all?
+bool varies(const Case& c) {
+  const auto drawn = [](const Fill& fill) {
+    return fill.kind != Fill::Kind::kLiteral && fill.kind != Fill::Kind::kArange;
+  };
+  return std::ranges::any_of(c.inputs, [&](const InputData& data) { return drawn(data.fill); });
+}
+
+int evaluations_of(const CauseOptions& options, const Replay& replay) {
+  const std::int64_t by_work = options.work / std::max<std::int64_t>(1, replay.work());
+  return static_cast<int>(std::clamp<std::int64_t>(by_work, 64, options.evaluations));
+}
+
+// The replays of one pair of runs: everything but the first diverging intermediate.
+class Explanation {
+ public:
+  Explanation(const Case& c, const CauseOptions& options, const OpTable& table,
+              const Replay& replay, const Exact& exact, const Execution& system,
+              const Execution& eager)
+      : case_(c),
+        options_(options),
+        table_(table),
+        replay_(replay),
+        exact_(exact),
+        eager_(eager),
+        system_(system),
+        fit_(replay, exact, system),
+        search_(replay, fit_, evaluations_of(options, replay)) {}
+
+  Causes explain(const Execution* held_out) {
+    search_.run();
+    const Assignment& best = search_.best();
+    const std::vector<double> noise = search_.noise(best);
+    causes_.choices = static_cast<int>(replay_.choices().size());
+    measure(best, noise);
+    branches(best);
+    if (search_.found()) {
+      kept_wide(best, noise);
+      if (best.decisions.branches.empty()) hold_out(best, held_out);
+    } else if (search_.exhausted()) {
+      causes_.notes.push_back(
+          fmt::format("the search ended at its limit of {} replays", search_.evaluations()));
+    }
+    causes_.kind = kind(best);
+    if (causes_.kind != CauseKind::kUnexplained) dominant(best);
+    causes_.evaluations = search_.evaluations();
+    return std::move(causes_);
+  }
+
+ private:
+  CauseKind kind(const Assignment& best) const {
+    if (!search_.found()) return CauseKind::kUnexplained;
+    if (std::ranges::any_of(causes_.branches, &TakenBranch::forced)) {
+      return CauseKind::kDiscontinuity;
+    }
+    const bool wide = std::ranges::find(best.decisions.wide, true) != best.decisions.wide.end();
+    if (!wide) return CauseKind::kReordered;
+    if (causes_.held_out == std::optional(false)) return CauseKind::kUnexplained;
+    return CauseKind::kExcessPrecision;
+  }
+
+  void measure(const Assignment& best, const std::vector<double>& noise) {
+    for (std::size_t t = 0; t < fit_.tensors(); ++t) {
+      if (!fit_.compared(t)) continue;
+      TensorCause tensor;
+      tensor.tensor = exact_.tensors[t].name;
+      const TensorResult* mine = system_.find(tensor.tensor);
+      const TensorResult* other = eager_.find(tensor.tensor);
+      if (mine != nullptr && other != nullptr) tensor.difference = rms_difference(*mine, *other);
+      tensor.nominal = search_.nominal().residuals[t];
+      tensor.residual = best.residuals[t];
+      tensor.noise = noise[t];
+      tensor.reproduced = tensor.residual <= kReplayFactor * noise[t];
+      causes_.tensors.push_back(tensor);
+      index_.push_back(t);
+    }
+  }
+
+  void branches(const Assignment& best) {
+    for (const Replay::Tie& tie : search_.ties()) {
+      if (tie.others.empty()) continue;
+      const double taken = replay_.value(*best.state, tie.slot, tie.element);
+      const bool forced = std::ranges::any_of(
+          best.decisions.branches,
+          [&](const Replay::Branch& b) { return b.slot == tie.slot && b.element == tie.element; });
+      if (taken == tie.exact && !forced) continue;
+      const Replay::Step& step = replay_.steps()[static_cast<std::size_t>(tie.step)];
+      causes_.branches.push_back({step.name, step.op, tie.element, tie.exact, taken, forced});
+    }
+  }
+
+  // The tensor that eager's roundings leave farthest off.
+  std::size_t main_tensor(const std::vector<double>& noise) const {
+    std::size_t main = 0;
+    double most = -1;
+    for (const std::size_t t : index_) {
+      const double x = search_.nominal().residuals[t] / noise[t];
+      if (x > most) most = x, main = t;
+    }
+    return main;
+  }
+
+  void kept_wide(const Assignment& best, const std::vector<double>& noise) {
+    const std::size_t main = main_tensor(noise);
+    const double all = search_.nominal().residuals[main];
+    for (std::size_t c = 0; c < best.decisions.wide.size(); ++c) {
+      if (!best.decisions.wide[c]) continue;
+      const Replay::Choice& choice = replay_.choices()[c];
+      const Replay::Step& into = replay_.steps()[static_cast<std::size_t>(choice.step)];
+      KeptWide kept;
+      if (choice.maker >= 0) {
+        const Replay::Step& value = replay_.steps()[static_cast<std::size_t>(choice.maker)];
+        kept.value = value.name, kept.value_op = value.op;
+      }
+      kept.into = into.name, kept.into_op = into.op, kept.backward = into.backward;
+      const double alone = search_.with(search_.nominal(), c, true).residuals[main];
+      kept.share = all > 0 ? 1 - alone * alone / (all * all) : 0;
+      const Assignment without = search_.with(best, c, false);
+      for (const std::size_t t : index_) {
+        kept.without = std::max(kept.without, without.residuals[t] / noise[t]);
+      }
+      causes_.wide.push_back(std::move(kept));
+    }
+    std::ranges::stable_sort(causes_.wide, std::greater(), &KeptWide::share);
+  }
+
+  // The decisions on inputs that the search did not see.
+  void hold_out(const Assignment& best, const Execution* held_out) {
+    if (held_out == nullptr || !varies(case_)) return;
+    const Replay other(case_, table_, options_.held_out);
+    const Exact exact = Oracle(table_).exact(case_, options_.held_out);
+    Fit fit(other, exact, *held_out);
+    fit.leave_out_tainted(true);  // which way they fall is a matter of each input set
+    Assignment there;
+    there.decisions.wide = best.decisions.wide;
+    there.state = other.run(there.decisions);
+    there.residuals = fit.residuals(*there.state);
+    const std::vector<double> noise = fit.noise(there.decisions, *there.state, kNoiseRuns);
+    causes_.held_out = AssignmentSearch::reproduces(there, noise);
+  }
+
+  // Noise at one step at a time.
+  void dominant(const Assignment& best) {
+    const std::size_t n = replay_.steps().size();
+    std::vector<std::vector<double>> of_step;
+    std::vector<double> total(fit_.tensors(), 0.0);
+    for (std::size_t s = 0; s < n; ++s) {
+      Replay::Decisions noisy = best.decisions;
+      noisy.noise = 1;
+      noisy.noisy_step = static_cast<int>(s);
+      of_step.push_back(fit_.distance(*search_.with(best, std::move(noisy)).state, *best.state));
+      for (std::size_t t = 0; t < total.size(); ++t) {
+        total[t] += of_step.back()[t] * of_step.back()[t];
+      }
+    }
+    for (std::size_t k = 0; k < index_.size(); ++k) {
+      const std::size_t t = index_[k];
+      for (std::size_t s = 0; s < n && total[t] > 0; ++s) {
+        const double share = of_step[s][t] * of_step[s][t] / total[t];
+        if (share <= causes_.tensors[k].share) continue;
+        causes_.tensors[k].share = share;
+        causes_.tensors[k].dominant = replay_.steps()[s].name;
+      }
+    }
+  }
+
+  const Case& case_;
+  const CauseOptions& options_;
+  const OpTable& table_;
+  const Replay& replay_;
+  const Exact& exact_;
+  const Execution& eager_;
+  const Execution& system_;
+  Fit fit_;
+  AssignmentSearch search_;
+  Causes causes_;
+  std::vector<std::size_t> index_;  // of the Fit's tensors, by those of the causes
+};
+
+// The run of a request like this one, or of one with more input sets.
+const Run* run_of(const std::vector<Evidence>& evidence, const RunRequest& request) {
+  for (const Evidence& e : evidence) {
+    if (e.request.system != request.system || !(e.request.test == request.test)) continue;
+    const bool all = std::ranges::all_of(request.input_sets, [&](std::uint64_t set) {
+      return !e.run.completed() || execution_of(e.run, set) != nullptr;
+    });
+    if (all) return &e.run;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+CauseSearch::CauseSearch(const Case& lowered, CauseOptions options, const OpTable& table)
+    : case_(asked_of(options.system, lowered)),
+      options_(std::move(options)),
+      table_(table),
+      memory_(std::make_shared<Memory>(case_, options_, table)) {}
+
+CauseSearch::Step CauseSearch::next(const std::vector<Evidence>& evidence) const {
+  Step step;
+  const std::vector<std::uint64_t> sets{options_.input_set, options_.held_out};
+  const auto ask = [&](const SystemSpec& system) {
+    const RunRequest request{case_, system, sets};
+    const Run* run = run_of(evidence, request);
+    if (run == nullptr) step.requests.push_back(request);
+    return run;
+  };
+  const Run* system = ask(options_.system);
+  const Run* eager = ask(eager_beside(options_.system));
+  if (!step.requests.empty()) return step;
+
+  Causes causes;
+  causes.system = to_string(options_.system);
+  causes.input_set = options_.input_set;
+  const Execution* mine = execution_of(*system, options_.input_set);
+  const Execution* other = execution_of(*eager, options_.input_set);
+  if (!system->completed() || !eager->completed() || mine == nullptr || other == nullptr) {
+    causes.notes.push_back("there are no results to compare");
+    step.answer = std::move(causes);
+    return step;
+  }
+  if (same_bits(*mine, *other)) {
+    causes.kind = CauseKind::kSame;
+    step.answer = std::move(causes);
+    return step;
+  }
+  const double before = thread_cpu_seconds();
+  Memory& memory = *memory_;
+  if (!memory.replayed) {
+    memory.exact = Oracle(table_).exact(case_, options_.input_set);
+    if (memory.exact->quad) {
+      causes.notes.push_back("replays are evaluated in double: nothing is said of float64 values");
+    } else {
+      memory.replay.emplace(case_, table_, options_.input_set);
+      Explanation explanation(case_, options_, table_, *memory.replay, *memory.exact, *mine,
+                              *other);
+      Causes found = explanation.explain(execution_of(*system, options_.held_out));
+      found.system = causes.system, found.input_set = causes.input_set;
+      causes = std::move(found);
+    }
+    memory.replayed = std::move(causes);
+  }
+  if (memory.replayed->kind == CauseKind::kUnexplained) {
+    DivergingSearch::Step found = memory.diverging.next(evidence, *mine);
+    if (!found.requests.empty()) {
+      memory.replayed->cpu_seconds += thread_cpu_seconds() - before;
+      return {std::move(found.requests), std::nullopt};
+    }
+    memory.replayed->first = std::move(found.first);
+    attribute_to_node(evidence, *mine);
+  }
+  memory.replayed->cpu_seconds += thread_cpu_seconds() - before;
+  step.answer = memory.replayed;
+  return step;
+}
+
+// With the system's own value of the first diverging node, is all else reproduced?
+void CauseSearch::attribute_to_node(const std::vector<Evidence>& evidence,
+                                    const Execution& mine) const {
+  Memory& memory = *memory_;
+  std::optional<Diverging>& first = memory.replayed->first;
+  if (!first || !memory.replay) return;
+  const TensorResult* value = memory.diverging.shown(evidence, first->node);
+  const int slot = memory.replay->slot_of({first->node, 0});
+  if (value == nullptr || slot < 0 || !value->present) return;
+  Fit fit(*memory.replay, *memory.exact, mine);
+  std::vector<double> numbers;
+  if (is_integral(value->layout.dtype)) {
+    for (const std::int64_t i : value->integers()) numbers.push_back(static_cast<double>(i));
+  } else {
+    numbers = value->reals();
+  }
+  AssignmentSearch search(*memory.replay, fit, evaluations_of(options_, *memory.replay),
+                          {{slot, std::move(numbers)}});
+  search.run();
+  first->alone = search.found();
+  memory.replayed->evaluations += search.evaluations();
+}
+
+}  // namespace ulpfuzz
