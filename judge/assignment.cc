@@ -151,11 +151,6 @@ void AssignmentSearch::run() {
   best_ = fewest_wide(std::move(best_), allowed);
 }
 
-const std::vector<Replay::Tie>& AssignmentSearch::ties() {
-  if (!ties_) ties_ = replay_.ties(kMostTies);
-  return *ties_;
-}
-
 // Near-ties, each turned alone; then those that bring the system nearer, most first, together.
 Assignment AssignmentSearch::take_branches(Assignment from) {
   struct Gain {
@@ -163,7 +158,7 @@ Assignment AssignmentSearch::take_branches(Assignment from) {
     double objective;
   };
   std::vector<Gain> gains;
-  for (const Replay::Tie& tie : ties()) {
+  for (const Replay::Tie& tie : fit_.ties()) {
     const double now = replay_.value(*from.state, tie.slot, tie.element);
     std::vector<double> values = tie.others;
     if (!values.empty()) values.push_back(tie.exact);

@@ -41,7 +41,6 @@ class AssignmentSearch {
   // Evaluates other decisions, starting from an assignment.
   Assignment with(const Assignment& from, Replay::Decisions decisions);
   Assignment with(const Assignment& from, std::size_t choice, bool wide);
-  const std::vector<Replay::Tie>& ties();  // of the replay, kMostTies at most
   int evaluations() const { return spent_; }
   bool exhausted() const { return spent_ >= most_; }
   bool found() const { return found_; }  // best() reproduces everything
@@ -61,7 +60,6 @@ class AssignmentSearch {
   int most_, spent_ = 0;
   bool found_ = false;
   std::vector<std::pair<int, std::vector<double>>> given_;
-  std::optional<std::vector<Replay::Tie>> ties_;
   std::vector<double> scale_;  // accumulation error with everything wide
   Assignment nominal_, best_;
 };
@@ -70,7 +68,5 @@ class AssignmentSearch {
 // estimated from few, and rare roundings that fall the other way have heavy tails.
 inline constexpr double kReplayFactor = 3;
 inline constexpr int kNoiseRuns = 8;
-// Near-ties that are looked at.
-inline constexpr std::size_t kMostTies = 512;
 
 }  // namespace ulpfuzz

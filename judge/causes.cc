@@ -108,8 +108,8 @@ class Explanation {
     const std::vector<double> noise = search_.noise(best);
     causes_.choices = static_cast<int>(replay_.choices().size());
     measure(best, noise);
-    branches(best);
     if (search_.found()) {
+      branches(best);
       kept_wide(best, noise);
       if (best.decisions.branches.empty()) hold_out(best, held_out);
     } else if (search_.exhausted()) {
@@ -152,7 +152,7 @@ class Explanation {
   }
 
   void branches(const Assignment& best) {
-    for (const Replay::Tie& tie : search_.ties()) {
+    for (const Replay::Tie& tie : fit_.ties()) {
       if (tie.others.empty()) continue;
       const double taken = replay_.value(*best.state, tie.slot, tie.element);
       const bool forced = std::ranges::any_of(

@@ -28,9 +28,15 @@ double beyond_rounding(double y, double z, DType dtype, double apart) {
   return std::max(0.0, std::fabs(y - z) - half_ulp(y, float_format(dtype)));
 }
 
+bool has_near_tie(const ExactTensor& exact) {
+  return std::ranges::any_of(exact.marks,
+                             [](std::uint8_t marks) { return (marks & kNearTie) != 0; });
+}
+
 }  // namespace
 
 Fit::Fit(const Replay& replay, const Exact& exact, const Execution& system) : replay_(replay) {
+  if (std::ranges::any_of(exact.tensors, has_near_tie)) ties_ = replay.ties(kMostTies);
   for (std::size_t t = 0; t < replay.results(); ++t) {
     const ExactTensor& truth = exact.tensors[t];
     const TensorResult* result = system.find(truth.name);
@@ -116,9 +122,14 @@ std::vector<double> Fit::distance(const Replay::State& a, const Replay::State& b
 std::vector<double> Fit::noise(const Replay::Decisions& decisions, const Replay::State& state,
                                int runs) const {
   std::vector<double> squares(tensors(), 0.0);
+  Replay::Decisions noisy = decisions;
+  noisy.noise = 1;
+  noisy.branches.clear();
+  for (const Replay::Tie& tie : ties_) {
+    if (tie.others.empty()) continue;
+    noisy.branches.push_back({tie.slot, tie.element, replay_.value(state, tie.slot, tie.element)});
+  }
   for (int run = 0; run < runs; ++run) {
-    Replay::Decisions noisy = decisions;
-    noisy.noise = 1;
     noisy.seed = static_cast<std::uint64_t>(run);
     const std::vector<double> d = distance(*replay_.run(noisy), state);
     for (std::size_t t = 0; t < tensors(); ++t) squares[t] += d[t] * d[t] / runs;

@@ -9,12 +9,17 @@
 
 namespace ulpfuzz {
 
+// Near-ties that are looked at.
+inline constexpr std::size_t kMostTies = 512;
+
 // How far replays lie from one system's results, tensor by tensor.
 class Fit {
  public:
   // `exact` says which elements count: none that ATen leaves undefined. Tensors that the system did
   // not return, or of another shape, are left out.
   Fit(const Replay& replay, const Exact& exact, const Execution& system);
+
+  const std::vector<Replay::Tie>& ties() const { return ties_; }  // kMostTies at most
 
   std::size_t tensors() const { return system_.size(); }
   bool compared(std::size_t t) const { return !system_[t].empty(); }
@@ -28,7 +33,8 @@ class Fit {
                                 const std::vector<double>& of_near) const;
 
   // Per tensor the RMS distance of `runs` replays with noise 1 to the one without, in the same
-  // units, and never 0. What a system may be off by that takes these decisions.
+  // units, and never 0. What a system may be off by that takes these decisions, near-ties among
+  // them.
   std::vector<double> noise(const Replay::Decisions& decisions, const Replay::State& state,
                             int runs) const;
   std::vector<double> distance(const Replay::State& a, const Replay::State& b) const;
@@ -44,6 +50,7 @@ class Fit {
   const Replay& replay_;
   std::vector<std::vector<double>> system_;  // elements as numbers; empty: not compared
   std::vector<std::vector<std::uint8_t>> marks_;
+  std::vector<Replay::Tie> ties_;
   std::vector<double> size_;  // RMS of the exact values
   bool leave_out_tainted_ = false;
   bool any_tainted_ = false, any_untainted_ = false;

@@ -74,9 +74,14 @@ std::vector<double> elements(const Tensor<double>& value);
 // Records the error that each step adds on its own, element by element in row-major order.
 class LocalErrors : public Policy<Running<double>> {
  public:
-  // `single_roundings`: also the errors of steps that are one correctly rounded operation.
-  explicit LocalErrors(int slots, bool single_roundings = false)
-      : errors_(static_cast<std::size_t>(slots)), single_roundings_(single_roundings) {}
+  // Steps that are one correctly rounded operation have none: their rounding is done, and exact
+  // results (products of half-typed numbers that lie between two others) are common.
+  enum class Of : std::uint8_t {
+    kLegal,   // with a half type's roundings where the row says that it may be accumulated in
+    kOpmath,  // as if all arithmetic were opmath's
+  };
+  explicit LocalErrors(int slots, Of of = Of::kLegal)
+      : errors_(static_cast<std::size_t>(slots)), of_(of) {}
 
   void finish(const Plan::Step& step, int slot, Tensor<Running<double>>& result) override;
   // Empty: none.
@@ -84,7 +89,7 @@ class LocalErrors : public Policy<Running<double>> {
 
  private:
   std::vector<std::vector<double>> errors_;
-  bool single_roundings_;
+  Of of_;
 };
 
 }  // namespace ulpfuzz::execution

@@ -24,7 +24,7 @@ struct Replay::Prepared {
   Prepared(const Case& lowered, const OpTable& table, std::uint64_t salt_)
       : task(lowered, table, Task::Form::kFunctional),
         salt(salt_),
-        local(task.plan().slots(), true),
+        local(task.plan().slots(), LocalErrors::Of::kOpmath),
         inputs(make_inputs<double>(task.bound(), task.input_types(), salt)),
         structure(task.plan()) {
     interpret(task.plan(), make_inputs<Running<double>>(task.bound(), task.input_types(), salt),
