@@ -27,14 +27,11 @@ void LocalErrors::finish(const Plan::Step& step, int slot, Tensor<Running<double
   std::vector<double>& errors = errors_[static_cast<std::size_t>(slot)];
   const std::int64_t width = is_complex(result.dtype()) ? 2 : 1;
   errors.resize(static_cast<std::size_t>(result.size() * width));
-  // To first order an error is proportional to the unit roundoff.
-  const double unit = float_format(opmath(step.compute)).unit_roundoff;
-  const double scale = of_ == Of::kOpmath ? unit / step.model.unit : 1;
   bool any = false;
   for (std::size_t i = 0; i < errors.size(); ++i) {
     Running<double>& x = result.real(static_cast<std::int64_t>(i));
     const bool one_rounding = x.e <= 1.0001 * step.model.unit * std::fabs(x.v);
-    errors[i] = std::isfinite(x.e) && !one_rounding ? x.e * scale : 0;
+    errors[i] = std::isfinite(x.e) && !one_rounding ? x.e : 0;
     any = any || errors[i] > 0;
     x.e = 0;
     x.marks = 0;

@@ -71,17 +71,12 @@ inline bool is_product(const Plan::Step& step) { return step.op->name().starts_w
 // Elements in row-major order, two for a complex one; float32 values as float32 holds them.
 std::vector<double> elements(const Tensor<double>& value);
 
-// Records the error that each step adds on its own, element by element in row-major order.
+// Records the error that each step adds on its own, element by element in row-major order. A step
+// that is one correctly rounded operation adds none: its rounding is done when its result is
+// stored, and exact results (of half-typed numbers, halfway between two others) are common.
 class LocalErrors : public Policy<Running<double>> {
  public:
-  // Steps that are one correctly rounded operation have none: their rounding is done, and exact
-  // results (products of half-typed numbers that lie between two others) are common.
-  enum class Of : std::uint8_t {
-    kLegal,   // with a half type's roundings where the row says that it may be accumulated in
-    kOpmath,  // as if all arithmetic were opmath's
-  };
-  explicit LocalErrors(int slots, Of of = Of::kLegal)
-      : errors_(static_cast<std::size_t>(slots)), of_(of) {}
+  explicit LocalErrors(int slots) : errors_(static_cast<std::size_t>(slots)) {}
 
   void finish(const Plan::Step& step, int slot, Tensor<Running<double>>& result) override;
   // Empty: none.
@@ -89,7 +84,6 @@ class LocalErrors : public Policy<Running<double>> {
 
  private:
   std::vector<std::vector<double>> errors_;
-  Of of_;
 };
 
 }  // namespace ulpfuzz::execution
