@@ -188,6 +188,7 @@ class Explanation {
         kept.value = value.name, kept.value_op = value.op;
       }
       kept.into = into.name, kept.into_op = into.op, kept.backward = into.backward;
+      kept.again = into.again, kept.extern_result = choice.extern_result;
       const double alone = search_.with(search_.nominal(), c, true).residuals[main];
       kept.share = all > 0 ? 1 - alone * alone / (all * all) : 0;
       const Assignment without = search_.with(best, c, false);

@@ -37,7 +37,10 @@ std::string_view name(CauseKind kind);  // "excess-precision"
 struct KeptWide {
   std::string value, value_op;  // empty: the Python numbers of `into`
   std::string into, into_op;    // the step that sees it
-  bool backward = false;
+  bool backward = false;        // `into` is a step of the gradients
+  bool again = false;           // or one of the forward pass that is computed again for them
+  bool extern_result =
+      false;  // `value` comes from an extern kernel, of which `into` is an epilogue
   // Of the squared distance to eager's roundings, on the tensor where that distance is largest in
   // units of accumulation error: the share that this use alone takes away.
   double share = 0;

@@ -6,8 +6,14 @@ namespace ulpfuzz {
 namespace {
 
 nlohmann::json json_of(const KeptWide& w) {
-  return {{"value", w.value},     {"value_op", w.value_op}, {"into", w.into},
-          {"into_op", w.into_op}, {"backward", w.backward}, {"share", w.share},
+  return {{"value", w.value},
+          {"value_op", w.value_op},
+          {"into", w.into},
+          {"into_op", w.into_op},
+          {"backward", w.backward},
+          {"again", w.again},
+          {"extern_result", w.extern_result},
+          {"share", w.share},
           {"without", w.without}};
 }
 

@@ -1,6 +1,8 @@
 #include "oracle/replay.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include "ir/error.h"
@@ -24,36 +26,77 @@ struct Replay::Prepared {
   Prepared(const Case& lowered, const OpTable& table, std::uint64_t salt_)
       : task(lowered, table, Task::Form::kFunctional),
         salt(salt_),
-        local(task.plan().slots()),
+        program(with_recomputation(task.plan().program(), table, again)),
+        plan(program, table),
+        local(plan.slots()),
         inputs(make_inputs<double>(task.bound(), task.input_types(), salt)),
-        structure(task.plan()) {
-    // Of opmath's arithmetic alone: half types inside of a kernel are no accumulation error.
-    const Plan wide(task.plan().program(), table, Plan::Halves::kOpmath);
+        structure(plan, again) {
+    find_local_errors(table);
+    for (const Plan::Step& step : plan.steps()) {
+      const auto index = static_cast<std::size_t>(&step - plan.steps().data());
+      const std::string& name = step.call.node().name;
+      const auto copy_of = again.find(name);
+      const bool copied = copy_of != again.end();
+      // What only the gradients use is not there twice.
+      const bool repeated = copied && program.find_node(copy_of->second) != nullptr;
+      steps.push_back(
+          {copied ? copy_of->second : name, step.op->name(), structure.backward(index), repeated});
+      for (std::size_t r = 0; repeated && r < step.results.size(); ++r) {
+        originals[step.first_slot + static_cast<int>(r)] =
+            plan.slot({copy_of->second, static_cast<int>(r)});
+      }
+    }
+    for (const Structure::Use& use : structure.uses()) {
+      choices.push_back({static_cast<int>(use.step), use.maker, use.slot, use.extern_result});
+    }
+    for (const WantedResult& result : task.results()) {
+      results.push_back(result.slot == Plan::kNone ? Plan::kNone : plan.slot(ref(result.slot)));
+    }
+  }
+
+  // Of opmath's arithmetic alone: half types inside of a kernel are no accumulation error.
+  void find_local_errors(const OpTable& table) {
+    const Plan wide(program, table, Plan::Halves::kOpmath);
     std::vector<Tensor<Running<double>>> same_numbers;
-    for (const auto& input :
-         make_inputs<Running<double>>(task.bound(), task.input_types(), salt)) {
+    for (const auto& input : make_inputs<Running<double>>(task.bound(), task.input_types(), salt)) {
       const auto slot = static_cast<int>(same_numbers.size());
       same_numbers.emplace_back(wide.type(slot)).assign(input);
     }
     interpret(wide, std::move(same_numbers), local, ErrorMode::kRms);
-    for (const Plan::Step& step : task.plan().steps()) {
-      const auto index = static_cast<std::size_t>(&step - task.plan().steps().data());
-      steps.push_back({step.call.node().name, step.op->name(), structure.backward(index)});
-    }
-    for (const Structure::Use& use : structure.uses()) {
-      choices.push_back({static_cast<int>(use.step), use.maker, use.slot});
-    }
   }
 
-  const Plan& plan() const { return task.plan(); }
+  // What a slot of the task's own plan is called.
+  Ref ref(int slot) const {
+    const Program& whole = task.plan().program();
+    const int inputs_there = static_cast<int>(whole.inputs.size());
+    if (slot < inputs_there) return {whole.inputs[static_cast<std::size_t>(slot)].name, 0};
+    for (const Plan::Step& step : task.plan().steps()) {
+      const int output = slot - step.first_slot;
+      if (output >= 0 && output < static_cast<int>(step.results.size())) {
+        return {step.call.node().name, output};
+      }
+    }
+    throw Error("no such slot");
+  }
+
+  // The slot of the forward pass that this one repeats, or itself.
+  int original(int slot) const {
+    const auto found = originals.find(slot);
+    return found == originals.end() ? slot : found->second;
+  }
 
   Task task;
   std::uint64_t salt;
+  std::map<std::string, std::string> again;
+  Program program;
+  Plan plan;
   LocalErrors local;
   std::vector<Tensor<double>> inputs;  // never written
   Structure structure;
   std::vector<Step> steps;
   std::vector<Choice> choices;
+  std::vector<int> results;  // slots of the task's results
+  std::map<int, int> originals;
 };
 
 namespace {
@@ -105,20 +148,20 @@ class Replay::Execution : public Policy<double> {
   void finish(const Plan::Step& step, int slot, Tensor<double>& result) override {
     if (!result.integral()) round(step, slot, result);
     for (const auto& [given, values] : decisions_.given) {
-      if (given != slot) continue;
+      if (given != p_.original(slot)) continue;
       const auto n = static_cast<std::int64_t>(values.size());
       for (std::int64_t i = 0; i < std::min(n, result.size()); ++i) {
         set(result, i, values[static_cast<std::size_t>(i)]);
       }
     }
     for (const Branch& branch : decisions_.branches) {
-      if (branch.slot == slot) set(result, branch.element, branch.value);
+      if (branch.slot == p_.original(slot)) set(result, branch.element, branch.value);
     }
   }
 
  private:
   std::size_t index_of(const Plan::Step& step) const {
-    return static_cast<std::size_t>(&step - p_.plan().steps().data());
+    return static_cast<std::size_t>(&step - p_.plan.steps().data());
   }
   bool wide(int choice) const { return decisions_.wide[static_cast<std::size_t>(choice)]; }
 
@@ -135,10 +178,7 @@ class Replay::Execution : public Policy<double> {
       for (std::size_t i = 0; i < n; ++i) values[i] += decisions_.noise * errors[i] * bell(key, i);
     }
     if (nominal == DType::kFloat64) return;
-    if (is_half(nominal) && step.op->row->numerics.extern_kernel) {
-      const HalfRounding half(nominal);
-      for (std::size_t i = 0; i < n; ++i) values[i] = half(values[i]);
-    } else if (!noisy || !is_product(step) || (key & 1) != 0) {
+    if (!noisy || !is_product(step) || (key & 1) != 0) {
       for (std::size_t i = 0; i < n; ++i)
         values[i] = static_cast<double>(static_cast<float>(values[i]));
     }
@@ -164,18 +204,21 @@ const Replay::Decisions& Replay::decisions(const State& state) { return state.de
 Replay::StatePtr Replay::run(const Decisions& decisions) const {
   auto state = std::make_shared<State>();
   state->decisions = decisions;
-  state->rounded.resize(static_cast<std::size_t>(prepared_->plan().slots()));
+  state->rounded.resize(static_cast<std::size_t>(prepared_->plan.slots()));
   Execution execution(*prepared_, state->decisions, state->rounded);
-  state->values = interpret(prepared_->plan(), prepared_->inputs, execution);
+  state->values = interpret(prepared_->plan, prepared_->inputs, execution);
   return state;
 }
 
 Replay::StatePtr Replay::change(const StatePtr& from, const Decisions& decisions) const {
-  const Plan& plan = prepared_->plan();
+  const Plan& plan = prepared_->plan;
   std::vector<bool> again(plan.steps().size());
   const auto touch_slot = [&](int slot) {
-    const int maker = prepared_->structure.maker(slot);
-    if (maker >= 0) again[static_cast<std::size_t>(maker)] = true;
+    for (int s = 0; s < plan.slots(); ++s) {
+      const int maker = prepared_->structure.maker(s);
+      if (maker >= 0 && prepared_->original(s) == slot)
+        again[static_cast<std::size_t>(maker)] = true;
+    }
   };
   const Decisions& before = from->decisions;
   for (std::size_t c = 0; c < decisions.wide.size(); ++c) {
@@ -209,17 +252,17 @@ Replay::StatePtr Replay::change(const StatePtr& from, const Decisions& decisions
   return state;
 }
 
-std::size_t Replay::results() const { return prepared_->task.results().size(); }
+std::size_t Replay::results() const { return prepared_->results.size(); }
 
 std::vector<double> Replay::result(const State& state, std::size_t index) const {
-  const int slot = prepared_->task.results()[index].slot;
+  const int slot = prepared_->results[index];
   if (slot == Plan::kNone) return {};
   const Tensor<double>& value = state.values[static_cast<std::size_t>(slot)];
   return numbers(value);
 }
 
 bool Replay::same_result(const State& a, const State& b, std::size_t index) const {
-  const int slot = prepared_->task.results()[index].slot;
+  const int slot = prepared_->results[index];
   if (slot == Plan::kNone) return true;
   const auto at = static_cast<std::size_t>(slot);
   return a.values[at].shares_storage(b.values[at]);
@@ -246,7 +289,7 @@ double Replay::value(const State& state, int slot, std::int64_t element) const {
 
 int Replay::slot_of(const Ref& value) const {
   try {
-    return prepared_->plan().slot(value);
+    return prepared_->plan.slot(value);
   } catch (const Error&) {
     return -1;
   }
@@ -255,11 +298,12 @@ int Replay::slot_of(const Ref& value) const {
 std::vector<Replay::Tie> Replay::ties(std::size_t most) const {
   const Task& task = prepared_->task;
   TieFinder finder(most);
-  interpret(task.plan(),
+  interpret(prepared_->plan,
             make_inputs<Running<double>>(task.bound(), task.input_types(), prepared_->salt),
             finder);
   std::vector<Tie> all;
   for (TieFinder::Found& found : finder.take()) {
+    if (prepared_->original(found.slot) != found.slot) continue;  // goes with the first one
     const int maker = prepared_->structure.maker(found.slot);
     all.push_back({maker, found.slot, found.element, found.value, std::move(found.others)});
   }

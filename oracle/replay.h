@@ -30,20 +30,24 @@ class Replay {
 
   // A step of the program that is evaluated.
   struct Step {
-    std::string name;  // of the node; those of gradients begin with "g_"
-    std::string op;    // "aten.mul.Tensor"
-    bool backward = false;
+    std::string name;       // of the node; those of gradients begin with "g_"
+    std::string op;         // "aten.mul.Tensor"
+    bool backward = false;  // for gradients
+    bool again = false;     // a node of the forward pass, computed once more for gradients
   };
   const std::vector<Step>& steps() const;
 
   // A place where legal executions differ: a step sees an intermediate of a half type rounded to
   // that type, or as wide as it was computed (float32). Operands of extern kernels, inputs and
-  // results of the program leave no choice. Or a step that sees Python numbers in the nominal
-  // dtype, or in opmath. The same list for all input sets.
+  // results of the program leave no choice; results of extern kernels do, for what is fused into
+  // one as its epilogue. What the backward pass needs of the forward pass is computed again for
+  // it, with choices of its own. Or a step that sees Python numbers in the nominal dtype, or in
+  // opmath. The same list for all input sets.
   struct Choice {
     int step = 0;   // that sees it
     int maker = 0;  // step whose result is seen (through views), or -1: of a Python number
     int slot = 0;   // of the value, for this class
+    bool extern_result = false;
   };
   const std::vector<Choice>& choices() const;
 
@@ -51,7 +55,8 @@ class Replay {
   // and keeps values wide inside of what it fused.
   std::vector<bool> fused() const;
 
-  // An element of a step's result takes another value than the one computed.
+  // An element of a step's result takes another value than the one computed; so it does where the
+  // step is computed again.
   struct Branch {
     int slot = 0;
     std::int64_t element = 0;  // row-major

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,16 +13,25 @@
 // near-ties.
 namespace ulpfuzz::execution {
 
+// The program with what the backward pass uses of the forward pass computed for it once more, as
+// compilers recompute rather than store: so roundings there are decisions of their own. Results of
+// extern kernels, and integers, are stored and not computed again. `again` gets the names: those of
+// the new nodes, and what they repeat.
+Program with_recomputation(const Program& program, const OpTable& table,
+                           std::map<std::string, std::string>& again);
+
 class Structure {
  public:
   static constexpr int kNumbers = -1;  // in place of a slot: the Python numbers of a step
 
-  explicit Structure(const Plan& plan);
+  // `again`: steps that belong to the backward pass though they do not depend on a cotangent.
+  Structure(const Plan& plan, const std::map<std::string, std::string>& again);
 
   struct Use {
     std::size_t step = 0;
     int slot = 0;    // kNumbers: numbers
     int maker = -1;  // step that made the value, views looked through
+    bool extern_result = false;
   };
   const std::vector<Use>& uses() const { return uses_; }
   // Index of the choice, or -1 where there is none.

@@ -46,9 +46,9 @@ std::string line_of(const KeptWide& w) {
 
 std::string text_of(const KeptWide& w) {
   return fmt::format(
-      "{}:\n    alone takes away {:.0f} % of the squared difference; rounded again it leaves "
+      "{}{}:\n    alone takes away {:.0f} % of the squared difference; rounded again it leaves "
       "{:.3g} times accumulation error\n",
-      line_of(w), 100 * w.share, w.without);
+      line_of(w), w.again ? ", computed again for the gradients" : "", 100 * w.share, w.without);
 }
 
 std::string text_of(const TakenBranch& b) {

@@ -39,7 +39,11 @@ TEST(Replay, IsALegalExecution) {
   for (const bool wide : {false, true}) {
     const FreedomSet freedom{"one", wide ? 0.0 : 1.0, 0, wide ? 1.0 : 0.0, 0};
     const LegalRuns legal = Oracle(op_table()).legal(c, 3, freedom, 1, 1);
-    const auto state = replay.run({std::vector<bool>(replay.choices().size(), wide)});
+    Replay::Decisions decisions;
+    for (const Replay::Choice& choice : replay.choices()) {
+      decisions.wide.push_back(wide && !choice.extern_result);
+    }
+    const auto state = replay.run(decisions);
     for (std::size_t t = 0; t < replay.results(); ++t) {
       if (legal.values[t].empty()) continue;
       EXPECT_EQ(stored(replay, *state, t), legal.values[t][0]) << t;
