@@ -76,13 +76,14 @@ std::vector<double> AssignmentSearch::noise(const Assignment& a) {
   return fit_.noise(a.decisions, *a.state, kNoiseRuns);
 }
 
-// Turns these choices together, and stays there when that is nearer.
-bool AssignmentSearch::try_choices(Assignment& at, const std::vector<std::size_t>& choices) {
+// Sets these choices alike, and stays there when that is nearer.
+bool AssignmentSearch::try_choices(Assignment& at, const std::vector<std::size_t>& choices,
+                                   bool wide) {
   Replay::Decisions decisions = at.decisions;
   bool matters = false;
   for (const std::size_t c : choices) {
-    decisions.wide[c] = !decisions.wide[c];
-    matters = matters || replay_.matters(*at.state, c);
+    matters = matters || (decisions.wide[c] != wide && replay_.matters(*at.state, c));
+    decisions.wide[c] = wide;
   }
   if (!matters) return false;
   Assignment other = with(at, std::move(decisions));
@@ -91,23 +92,44 @@ bool AssignmentSearch::try_choices(Assignment& at, const std::vector<std::size_t
   return true;
 }
 
-Assignment AssignmentSearch::descend(Assignment from) {
-  Assignment at = std::move(from);
-  const std::vector<Replay::Choice>& choices = replay_.choices();
-  std::map<int, std::vector<std::size_t>> of_value;  // all uses of one value
-  for (std::size_t c = 0; c < choices.size(); ++c) {
-    if (choices[c].maker >= 0) of_value[choices[c].maker].push_back(c);
+bool AssignmentSearch::sweep(Assignment& at, const std::vector<std::vector<std::size_t>>& groups) {
+  bool moved = false;
+  for (const std::vector<std::size_t>& group : groups) {
+    for (const bool wide : {true, false}) {
+      if (!exhausted()) moved = try_choices(at, group, wide) || moved;
+    }
   }
+  return moved;
+}
+
+// All uses of a value at once, then a use with those by copies of the step, then each alone.
+Assignment AssignmentSearch::descend(Assignment from) {
+  const std::vector<Replay::Choice>& choices = replay_.choices();
+  std::map<std::string, std::vector<std::size_t>> by_value, by_use;
+  std::vector<std::vector<std::size_t>> alone;
+  const auto name_of = [&](int step) {
+    return step < 0 ? std::string() : replay_.steps()[static_cast<std::size_t>(step)].name;
+  };
+  for (std::size_t c = 0; c < choices.size(); ++c) {
+    const std::string value = name_of(choices[c].maker);
+    if (!value.empty()) by_value[value].push_back(c);
+    by_use[value + " " + name_of(choices[c].step)].push_back(c);
+    alone.push_back({c});
+  }
+  // In the order of the program.
+  const auto in_order = [](const std::map<std::string, std::vector<std::size_t>>& groups) {
+    std::vector<std::vector<std::size_t>> list;
+    for (const auto& [name, group] : groups) {
+      if (group.size() > 1) list.push_back(group);
+    }
+    std::ranges::sort(list);
+    return list;
+  };
+  Assignment at = std::move(from);
   for (bool moved = true; moved && !exhausted();) {
-    moved = false;
-    for (std::size_t c = 0; c < choices.size() && !exhausted(); ++c) {
-      moved = try_choices(at, {c}) || moved;
-    }
-    if (moved) continue;
-    for (const auto& [maker, uses] : of_value) {
-      if (uses.size() < 2 || exhausted()) continue;
-      moved = try_choices(at, uses) || moved;
-    }
+    moved = sweep(at, in_order(by_value));
+    moved = sweep(at, in_order(by_use)) || moved;
+    moved = sweep(at, alone) || moved;
   }
   return at;
 }
@@ -146,9 +168,7 @@ void AssignmentSearch::run() {
     allowed = noise(best_);
     found_ = reproduces(best_, allowed);
   }
-  if (!found_) return;
-  best_ = without_idle_branches(std::move(best_), allowed);
-  best_ = fewest_wide(std::move(best_), allowed);
+  if (found_) best_ = without_idle_branches(std::move(best_), allowed);
 }
 
 // Near-ties, each turned alone; then those that bring the system nearer, most first, together.
@@ -198,15 +218,14 @@ Assignment AssignmentSearch::without_idle_branches(Assignment from,
   return from;
 }
 
-// Rounds again whatever need not be wide.
-Assignment AssignmentSearch::fewest_wide(Assignment from, const std::vector<double>& noise) {
-  for (std::size_t c = 0; c < from.decisions.wide.size() && !exhausted(); ++c) {
-    if (!from.decisions.wide[c]) continue;
-    Assignment fewer = with(from, c, false);
-    const bool as_near = fewer.objective <= from.objective + kGain;
-    if (as_near || reproduces(fewer, noise)) from = std::move(fewer);
+void AssignmentSearch::round_what_may_be(
+    const std::function<bool(const Replay::Decisions&)>& also) {
+  const std::vector<double> allowed = noise(best_);
+  for (std::size_t c = 0; c < best_.decisions.wide.size(); ++c) {
+    if (!best_.decisions.wide[c]) continue;
+    Assignment fewer = with(best_, c, false);
+    if (reproduces(fewer, allowed) && also(fewer.decisions)) best_ = std::move(fewer);
   }
-  return from;
 }
 
 }  // namespace ulpfuzz

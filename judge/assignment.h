@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -33,6 +33,10 @@ class AssignmentSearch {
 
   void run();
 
+  // Rounds again whatever need not be wide for best() to reproduce everything, as long as `also`
+  // agrees with the decisions. Only after found().
+  void round_what_may_be(const std::function<bool(const Replay::Decisions&)>& also);
+
   // Does it reproduce every tensor within kReplayFactor of `noise`?
   static bool reproduces(const Assignment& a, const std::vector<double>& noise);
   // Accumulation error under the decisions, per tensor.
@@ -49,10 +53,10 @@ class AssignmentSearch {
   Assignment start(std::vector<bool> wide);
   double objective(const std::vector<double>& residuals) const;
   Assignment descend(Assignment from);
-  bool try_choices(Assignment& at, const std::vector<std::size_t>& choices);
+  bool sweep(Assignment& at, const std::vector<std::vector<std::size_t>>& groups);
+  bool try_choices(Assignment& at, const std::vector<std::size_t>& choices, bool wide);
   Assignment take_branches(Assignment from);
   Assignment without_idle_branches(Assignment from, const std::vector<double>& noise);
-  Assignment fewest_wide(Assignment from, const std::vector<double>& noise);
   void rescore(Assignment& a);
 
   const Replay& replay_;

@@ -104,6 +104,7 @@ class Explanation {
 
   Causes explain(const Execution* held_out) {
     search_.run();
+    if (search_.found()) hold_out(held_out);
     const Assignment& best = search_.best();
     const std::vector<double> noise = search_.noise(best);
     causes_.choices = static_cast<int>(replay_.choices().size());
@@ -111,7 +112,6 @@ class Explanation {
     if (search_.found()) {
       branches(best);
       kept_wide(best, noise);
-      if (best.decisions.branches.empty()) hold_out(best, held_out);
     } else if (search_.exhausted()) {
       causes_.notes.push_back(
           fmt::format("the search ended at its limit of {} replays", search_.evaluations()));
@@ -200,19 +200,30 @@ class Explanation {
     std::ranges::stable_sort(causes_.wide, std::greater(), &KeptWide::share);
   }
 
-  // The decisions on inputs that the search did not see.
-  void hold_out(const Assignment& best, const Execution* held_out) {
-    if (held_out == nullptr || !varies(case_)) return;
+  // The decisions on inputs that the search did not see; then those of them that neither needs are
+  // dropped.
+  void hold_out(const Execution* held_out) {
+    const bool possible =
+        held_out != nullptr && varies(case_) && search_.best().decisions.branches.empty();
+    if (!possible) {
+      search_.round_what_may_be([](const Replay::Decisions&) { return true; });
+      return;
+    }
     const Replay other(case_, table_, options_.held_out);
     const Exact exact = Oracle(table_).exact(case_, options_.held_out);
     Fit fit(other, exact, *held_out);
     fit.leave_out_tainted(true);  // which way they fall is a matter of each input set
-    Assignment there;
-    there.decisions.wide = best.decisions.wide;
-    there.state = other.run(there.decisions);
-    there.residuals = fit.residuals(*there.state);
-    const std::vector<double> noise = fit.noise(there.decisions, *there.state, kNoiseRuns);
-    causes_.held_out = AssignmentSearch::reproduces(there, noise);
+    Replay::Decisions decisions{search_.best().decisions.wide};
+    const std::vector<double> noise = fit.noise(decisions, *other.run(decisions), kNoiseRuns);
+    const auto holds = [&](const Replay::Decisions& d) {
+      Assignment there;
+      there.residuals = fit.residuals(*other.run(Replay::Decisions{d.wide}));
+      return AssignmentSearch::reproduces(there, noise);
+    };
+    causes_.held_out = holds(decisions);
+    search_.round_what_may_be(*causes_.held_out
+                                  ? std::function<bool(const Replay::Decisions&)>(holds)
+                                  : [](const Replay::Decisions&) { return true; });
   }
 
   // Noise at one step at a time.

@@ -26,24 +26,24 @@ struct Replay::Prepared {
   Prepared(const Case& lowered, const OpTable& table, std::uint64_t salt_)
       : task(lowered, table, Task::Form::kFunctional),
         salt(salt_),
-        program(with_recomputation(task.plan().program(), table, again)),
+        program(with_copies(task.plan().program(), table, copies)),
         plan(program, table),
         local(plan.slots()),
         inputs(make_inputs<double>(task.bound(), task.input_types(), salt)),
-        structure(plan, again) {
+        structure(plan, copies) {
     find_local_errors(table);
     for (const Plan::Step& step : plan.steps()) {
       const auto index = static_cast<std::size_t>(&step - plan.steps().data());
       const std::string& name = step.call.node().name;
-      const auto copy_of = again.find(name);
-      const bool copied = copy_of != again.end();
+      const auto copy_of = copies.find(name);
+      const bool copied = copy_of != copies.end();
       // What only the gradients use is not there twice.
-      const bool repeated = copied && program.find_node(copy_of->second) != nullptr;
-      steps.push_back(
-          {copied ? copy_of->second : name, step.op->name(), structure.backward(index), repeated});
+      const bool repeated = copied && program.find_node(copy_of->second.of) != nullptr;
+      steps.push_back({copied ? copy_of->second.of : name, step.op->name(),
+                       structure.backward(index), repeated});
       for (std::size_t r = 0; repeated && r < step.results.size(); ++r) {
         originals[step.first_slot + static_cast<int>(r)] =
-            plan.slot({copy_of->second, static_cast<int>(r)});
+            plan.slot({copy_of->second.of, static_cast<int>(r)});
       }
     }
     for (const Structure::Use& use : structure.uses()) {
@@ -87,7 +87,7 @@ struct Replay::Prepared {
 
   Task task;
   std::uint64_t salt;
-  std::map<std::string, std::string> again;
+  Copies copies;
   Program program;
   Plan plan;
   LocalErrors local;

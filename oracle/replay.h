@@ -33,16 +33,16 @@ class Replay {
     std::string name;       // of the node; those of gradients begin with "g_"
     std::string op;         // "aten.mul.Tensor"
     bool backward = false;  // for gradients
-    bool again = false;     // a node of the forward pass, computed once more for gradients
+    bool again = false;     // computed once more
   };
   const std::vector<Step>& steps() const;
 
   // A place where legal executions differ: a step sees an intermediate of a half type rounded to
   // that type, or as wide as it was computed (float32). Operands of extern kernels, inputs and
   // results of the program leave no choice; results of extern kernels do, for what is fused into
-  // one as its epilogue. What the backward pass needs of the forward pass is computed again for
-  // it, with choices of its own. Or a step that sees Python numbers in the nominal dtype, or in
-  // opmath. The same list for all input sets.
+  // one as its epilogue. Steps may be computed once more for another use, with choices of their
+  // own: what the backward pass uses of the forward pass, and steps that do not reduce. Or a step
+  // that sees Python numbers in the nominal dtype, or in opmath. The same list for all input sets.
   struct Choice {
     int step = 0;   // that sees it
     int maker = 0;  // step whose result is seen (through views), or -1: of a Python number

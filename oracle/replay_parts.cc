@@ -2,92 +2,24 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <string_view>
 
-#include "ir/rewrite.h"
-#include "ir/verify.h"
 #include "oracle/execution.h"
 
 namespace ulpfuzz::execution {
 
-namespace {
-
-// Nodes that depend on an input whose name begins so.
-constexpr std::string_view kCotangent = "cotangent_";
-
-class Recomputation {
- public:
-  Recomputation(const Program& program, const OpTable& table,
-                std::map<std::string, std::string>& again)
-      : program_(program), table_(table), types_(verify(program, table)), again_(again) {
-    for (const ProgramInput& input : program.inputs) {
-      if (input.name.starts_with(kCotangent)) backward_.insert(input.name);
-    }
-  }
-
-  Program run() {
-    result_ = program_;
-    result_.nodes.clear();
-    for (const Node& node : program_.nodes) {
-      const std::vector<Ref> read = operands(node);
-      Node copy = node;
-      if (std::ranges::any_of(read, [&](const Ref& r) { return backward_.contains(r.name); })) {
-        backward_.insert(node.name);
-        rename_operands(copy, [&](const Ref& ref) { return repeated(ref); });
-      }
-      result_.nodes.push_back(std::move(copy));
-    }
-    return without_dead_code(result_, table_, false);
-  }
-
- private:
-  // The value as the backward pass computes it again.
-  Ref repeated(const Ref& ref) {
-    const Node* node = program_.find_node(ref.name);
-    if (node == nullptr || backward_.contains(ref.name)) return ref;
-    if (const auto found = copies_.find(ref.name); found != copies_.end()) {
-      return {found->second, ref.output};
-    }
-    const bool stored =
-        table_.at(node->op).row->numerics.extern_kernel || is_integral(types_.of(ref).dtype);
-    if (stored) return ref;
-    Node copy = *node;
-    rename_operands(copy, [&](const Ref& operand) { return repeated(operand); });
-    copy.name = fresh_name(program_, node->name + "_again");
-    copies_[ref.name] = copy.name;
-    again_[copy.name] = node->name;
-    result_.nodes.push_back(copy);
-    return {copy.name, ref.output};
-  }
-
-  const Program& program_;
-  const OpTable& table_;
-  const Types types_;
-  std::map<std::string, std::string>& again_;
-  std::map<std::string, std::string> copies_;
-  std::set<std::string> backward_;
-  Program result_;
-};
-
-}  // namespace
-
-Program with_recomputation(const Program& program, const OpTable& table,
-                           std::map<std::string, std::string>& again) {
-  return Recomputation(program, table, again).run();
-}
-
-Structure::Structure(const Plan& plan, const std::map<std::string, std::string>& again)
+Structure::Structure(const Plan& plan, const Copies& copies)
     : plan_(plan), makers_(static_cast<std::size_t>(plan.slots()), -1) {
   const std::vector<Plan::Step>& steps = plan.steps();
   backward_.resize(steps.size());
   std::vector<bool> of_cotangent(static_cast<std::size_t>(plan.slots()));
   const std::vector<ProgramInput>& inputs = plan.program().inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    of_cotangent[i] = inputs[i].name.starts_with(kCotangent);
+    of_cotangent[i] = inputs[i].name.starts_with("cotangent_");
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    backward_[i] = again.contains(steps[i].call.node().name);
+    const auto copy = copies.find(steps[i].call.node().name);
+    backward_[i] = copy != copies.end() && copy->second.for_gradients;
     for (const int slot : operand_slots(steps[i])) {
       if (of_cotangent[static_cast<std::size_t>(slot)]) backward_[i] = true;
     }

@@ -13,19 +13,25 @@
 // near-ties.
 namespace ulpfuzz::execution {
 
-// The program with what the backward pass uses of the forward pass computed for it once more, as
-// compilers recompute rather than store: so roundings there are decisions of their own. Results of
-// extern kernels, and integers, are stored and not computed again. `again` gets the names: those of
-// the new nodes, and what they repeat.
-Program with_recomputation(const Program& program, const OpTable& table,
-                           std::map<std::string, std::string>& again);
+// A node that a program has once more.
+struct Copy {
+  std::string of;              // the node that it repeats
+  bool for_gradients = false;  // it is there for the backward pass
+};
+using Copies = std::map<std::string, Copy>;  // by name
+
+// The program with nodes computed once more for some of their uses, as compilers compute again
+// rather than store; so roundings on the way there are decisions of their own. First all that the
+// backward pass uses of the forward pass, but for results of extern kernels, and integers; then
+// steps that do not reduce, for each step that sees them, until the program has twice its nodes.
+// A program without half types stays as it is.
+Program with_copies(const Program& program, const OpTable& table, Copies& copies);
 
 class Structure {
  public:
   static constexpr int kNumbers = -1;  // in place of a slot: the Python numbers of a step
 
-  // `again`: steps that belong to the backward pass though they do not depend on a cotangent.
-  Structure(const Plan& plan, const std::map<std::string, std::string>& again);
+  Structure(const Plan& plan, const Copies& copies);
 
   struct Use {
     std::size_t step = 0;

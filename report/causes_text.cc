@@ -48,7 +48,7 @@ std::string text_of(const KeptWide& w) {
   return fmt::format(
       "{}{}:\n    alone takes away {:.0f} % of the squared difference; rounded again it leaves "
       "{:.3g} times accumulation error\n",
-      line_of(w), w.again ? ", computed again for the gradients" : "", 100 * w.share, w.without);
+      line_of(w), w.again ? ", where that is computed once more" : "", 100 * w.share, w.without);
 }
 
 std::string text_of(const TakenBranch& b) {
