@@ -16,6 +16,7 @@ AssignmentSearch::AssignmentSearch(const Replay& replay, Fit& fit, int evaluatio
                                    std::vector<std::pair<int, std::vector<double>>> given)
     : replay_(replay), fit_(fit), most_(evaluations), given_(std::move(given)) {
   const std::size_t n = replay_.choices().size();
+  open_.assign(n, true);
   const Replay::Decisions wide{std::vector<bool>(n, true), {}, given_};
   constexpr int kScaleRuns = 4;
   scale_ = fit_.noise(wide, *replay_.run(wide), kScaleRuns);
@@ -111,6 +112,7 @@ Assignment AssignmentSearch::descend(Assignment from) {
     return step < 0 ? std::string() : replay_.steps()[static_cast<std::size_t>(step)].name;
   };
   for (std::size_t c = 0; c < choices.size(); ++c) {
+    if (!open_[c]) continue;
     const std::string value = name_of(choices[c].maker);
     if (!value.empty()) by_value[value].push_back(c);
     by_use[value + " " + name_of(choices[c].step)].push_back(c);
@@ -216,6 +218,31 @@ Assignment AssignmentSearch::without_idle_branches(Assignment from,
     if (reproduces(fewer, noise)) from = std::move(fewer);
   }
   return from;
+}
+
+void AssignmentSearch::refit(const std::vector<bool>& wide, const std::vector<bool>& open,
+                             bool tainted) {
+  fit_.leave_out_tainted(!tainted);
+  open_ = open;
+  best_ = start(wide);
+  found_ = reproduces(best_, noise(best_));
+  if (found_) return;
+  best_ = descend(best_);
+  found_ = reproduces(best_, noise(best_));
+}
+
+std::vector<bool> AssignmentSearch::decided() {
+  const std::vector<double> allowed = noise(best_);
+  std::vector<bool> all;
+  for (std::size_t c = 0; c < best_.decisions.wide.size(); ++c) {
+    all.push_back(replay_.matters(*best_.state, c) &&
+                  !reproduces(with(best_, c, !best_.decisions.wide[c]), allowed));
+  }
+  return all;
+}
+
+bool AssignmentSearch::reproduces(const std::vector<bool>& wide, const std::vector<double>& noise) {
+  return reproduces(start(wide), noise);
 }
 
 void AssignmentSearch::round_what_may_be(

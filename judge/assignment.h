@@ -33,6 +33,15 @@ class AssignmentSearch {
 
   void run();
 
+  // In place of run(): the decisions that others found, with only those changed that are `open`,
+  // where they do not reproduce everything as they are.
+  // Which way near-ties fall is a matter of each input set: elements downstream of them do not
+  // count unless `tainted` says so.
+  void refit(const std::vector<bool>& wide, const std::vector<bool>& open, bool tainted = false);
+  // The choices without which best() does not reproduce everything. Only after found().
+  std::vector<bool> decided();
+  bool reproduces(const std::vector<bool>& wide, const std::vector<double>& noise);
+
   // Rounds again whatever need not be wide for best() to reproduce everything, as long as `also`
   // agrees with the decisions. Only after found().
   void round_what_may_be(const std::function<bool(const Replay::Decisions&)>& also);
@@ -64,6 +73,7 @@ class AssignmentSearch {
   int most_, spent_ = 0;
   bool found_ = false;
   std::vector<std::pair<int, std::vector<double>>> given_;
+  std::vector<bool> open_;     // choices that may be changed
   std::vector<double> scale_;  // accumulation error with everything wide
   Assignment nominal_, best_;
 };

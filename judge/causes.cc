@@ -102,9 +102,9 @@ class Explanation {
         fit_(replay, exact, system),
         search_(replay, fit_, evaluations_of(options, replay)) {}
 
-  Causes explain(const Execution* held_out) {
+  Causes explain(const Run& run) {
     search_.run();
-    if (search_.found()) hold_out(held_out);
+    if (search_.found()) hold_out(run);
     const Assignment& best = search_.best();
     const std::vector<double> noise = search_.noise(best);
     causes_.choices = static_cast<int>(replay_.choices().size());
@@ -118,7 +118,7 @@ class Explanation {
     }
     causes_.kind = kind(best);
     if (causes_.kind != CauseKind::kUnexplained) dominant(best);
-    causes_.evaluations = search_.evaluations();
+    causes_.evaluations = search_.evaluations() + others_spent_;
     return std::move(causes_);
   }
 
@@ -200,30 +200,68 @@ class Explanation {
     std::ranges::stable_sort(causes_.wide, std::greater(), &KeptWide::share);
   }
 
-  // The decisions on inputs that the search did not see; then those of them that neither needs are
-  // dropped.
-  void hold_out(const Execution* held_out) {
-    const bool possible =
-        held_out != nullptr && varies(case_) && search_.best().decisions.branches.empty();
-    if (!possible) {
-      search_.round_what_may_be([](const Replay::Decisions&) { return true; });
-      return;
-    }
-    const Replay other(case_, table_, options_.held_out);
-    const Exact exact = Oracle(table_).exact(case_, options_.held_out);
-    Fit fit(other, exact, *held_out);
-    fit.leave_out_tainted(true);  // which way they fall is a matter of each input set
-    Replay::Decisions decisions{search_.best().decisions.wide};
-    const std::vector<double> noise = fit.noise(decisions, *other.run(decisions), kNoiseRuns);
-    const auto holds = [&](const Replay::Decisions& d) {
-      Assignment there;
-      there.residuals = fit.residuals(*other.run(Replay::Decisions{d.wide}));
-      return AssignmentSearch::reproduces(there, noise);
+  // Another input set of the system.
+  struct Other {
+    Other(const Case& c, const CauseOptions& options, const OpTable& table,
+          const Execution& execution)
+        : replay(c, table, execution.input_set),
+          exact(Oracle(table).exact(c, execution.input_set)),
+          fit(replay, exact, execution),
+          search(replay, fit, evaluations_of(options, replay)) {}
+    Replay replay;
+    Exact exact;
+    Fit fit;
+    AssignmentSearch search;
+    std::vector<double> noise;
+  };
+
+  // Choices that the first input set leaves open are decided by the further ones; then all of them
+  // must hold on one that no search saw. At last those that no set needs wide are rounded.
+  void hold_out(const Run& run) {
+    std::vector<std::unique_ptr<Other>> others;
+    const auto holds = [&](const std::vector<bool>& wide) {
+      return std::ranges::all_of(others, [&](const std::unique_ptr<Other>& other) {
+        return other->search.reproduces(wide, other->noise);
+      });
     };
-    causes_.held_out = holds(decisions);
-    search_.round_what_may_be(*causes_.held_out
-                                  ? std::function<bool(const Replay::Decisions&)>(holds)
-                                  : [](const Replay::Decisions&) { return true; });
+    const auto on_others = [&](const Replay::Decisions& d) { return holds(d.wide); };
+    if (varies(case_) && search_.best().decisions.branches.empty()) {
+      causes_.held_out = further_sets(run, others) && holds(search_.best().decisions.wide);
+      if (!*causes_.held_out) others.clear();
+    }
+    search_.round_what_may_be(on_others);
+    for (const auto& other : others) others_spent_ += other->search.evaluations();
+  }
+
+  bool further_sets(const Run& run, std::vector<std::unique_ptr<Other>>& others) {
+    std::vector<bool> wide = search_.best().decisions.wide;
+    std::vector<bool> decided = search_.decided();
+    const auto see = [&](std::uint64_t set) -> Other* {
+      const Execution* execution = execution_of(run, set);
+      if (execution == nullptr) return nullptr;
+      others.push_back(std::make_unique<Other>(case_, options_, table_, *execution));
+      return others.back().get();
+    };
+    for (const std::uint64_t set : options_.further) {
+      Other* other = see(set);
+      if (other == nullptr) continue;
+      std::vector<bool> open = decided;
+      open.flip();
+      other->search.refit(wide, open);
+      if (!other->search.found()) return false;
+      wide = other->search.best().decisions.wide;
+      other->noise = other->search.noise(other->search.best());
+      const std::vector<bool> here = other->search.decided();
+      for (std::size_t c = 0; c < decided.size(); ++c) decided[c] = decided[c] || here[c];
+    }
+    // What the further sets decided must not undo what the first one showed.
+    search_.refit(wide, std::vector<bool>(wide.size(), false), true);
+    if (!search_.found()) return false;
+    Other* last = see(options_.held_out);
+    if (last == nullptr) return false;
+    last->search.refit(wide, std::vector<bool>(wide.size(), false));
+    last->noise = last->search.noise(last->search.best());
+    return last->search.found();
   }
 
   // Noise at one step at a time.
@@ -261,6 +299,7 @@ class Explanation {
   Fit fit_;
   AssignmentSearch search_;
   Causes causes_;
+  int others_spent_ = 0;
   std::vector<std::size_t> index_;  // of the Fit's tensors, by those of the causes
 };
 
@@ -286,7 +325,8 @@ CauseSearch::CauseSearch(const Case& lowered, CauseOptions options, const OpTabl
 
 CauseSearch::Step CauseSearch::next(const std::vector<Evidence>& evidence) const {
   Step step;
-  const std::vector<std::uint64_t> sets{options_.input_set, options_.held_out};
+  std::vector<std::uint64_t> sets{options_.input_set, options_.held_out};
+  sets.insert(sets.end(), options_.further.begin(), options_.further.end());
   const auto ask = [&](const SystemSpec& system) {
     const RunRequest request{case_, system, sets};
     const Run* run = run_of(evidence, request);
@@ -322,7 +362,7 @@ CauseSearch::Step CauseSearch::next(const std::vector<Evidence>& evidence) const
       memory.replay.emplace(case_, table_, options_.input_set);
       Explanation explanation(case_, options_, table_, *memory.replay, *memory.exact, *mine,
                               *other);
-      Causes found = explanation.explain(execution_of(*system, options_.held_out));
+      Causes found = explanation.explain(*system);
       found.system = causes.system, found.input_set = causes.input_set;
       causes = std::move(found);
     }

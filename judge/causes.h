@@ -18,7 +18,9 @@ namespace ulpfuzz {
 struct CauseOptions {
   SystemSpec system;
   std::uint64_t input_set = 0;  // the one that is explained
-  std::uint64_t held_out = 1;   // what was found on the former must hold on this one
+  // What that one leaves open is decided by these, one after the other.
+  std::vector<std::uint64_t> further = {1, 2, 3};
+  std::uint64_t held_out = 4;  // what was found on the others must hold on this one
   // What the search may cost: replays of the program, and numbers that they compute in all.
   int evaluations = 4000;
   std::int64_t work = 4'000'000'000;
