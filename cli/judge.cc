@@ -4,8 +4,10 @@
 
 #include "cli/command.h"
 #include "fuzz/investigate.h"
+#include "fuzz/why.h"
 #include "judge/nearness.h"
 #include "ops/table.h"
+#include "report/causes_text.h"
 #include "report/nearness_text.h"
 
 namespace ulpfuzz {
@@ -17,6 +19,7 @@ struct Options {
   std::string store = "ulpfuzz-store";
   int seeds = 1;
   bool no_values = false;
+  bool why = false;
   bool json = false;
 };
 
@@ -75,13 +78,19 @@ ExitStatus run(const Options& o) {
       o.systems.placed(find_case(o.named, o.store, scheduler, o.systems.capture_fault()));
   const Judged judged = judge_cases({c}, options, op_table(), scheduler, Company::kStock).front();
   const std::vector<Nearness> near = nearness(judged.verdicts);
+  std::vector<Causes> causes;
+  if (o.why) {
+    causes = find_causes(c, options.systems, judged.evidence, op_table(), scheduler);
+  }
   if (o.json) {
     nlohmann::json systems = nlohmann::json::array();
     for (const Verdict& v : judged.verdicts) systems.push_back(nlohmann::json::parse(to_json(v)));
     nlohmann::json comparisons = nlohmann::json::array();
     for (const Nearness& n : near) comparisons.push_back(json_of(n));
-    const nlohmann::json object{
+    nlohmann::json object{
         {"case", hashes(c).whole}, {"systems", systems}, {"nearness", comparisons}};
+    for (const Causes& one : causes)
+      object["causes"].push_back(nlohmann::json::parse(to_json(one)));
     fmt::print("{}\n", object.dump());
   } else {
     // With several input sets their comparison says more than each one's measures.
@@ -90,6 +99,7 @@ ExitStatus run(const Options& o) {
       print_kernels(verdict);
     }
     fmt::print("{}", nearness_text(near, c));
+    for (const Causes& one : causes) fmt::print("{}", causes_text(one, c));
   }
   return status_of(judged.verdicts);
 }
@@ -104,8 +114,11 @@ void add_judge(CLI::App& app, Action& action) {
   command->add_option("--seeds", o->seeds, "Input sets")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  command->add_flag("--no-values", o->no_values,
-                    "Judge endings, layouts and kernels alone: for cases too large to evaluate");
+  CLI::Option* no_values = command->add_flag(
+      "--no-values", o->no_values,
+      "Judge endings, layouts and kernels alone: for cases too large to evaluate");
+  command->add_flag("--why", o->why, "Also say why each system differs from eager (docs/causes.md)")
+      ->excludes(no_values);
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
   o->systems.add_to(*command);

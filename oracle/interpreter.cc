@@ -118,6 +118,17 @@ std::vector<Tensor<T>> interpret(const Plan& plan, std::vector<Tensor<T>> inputs
   return evaluation.take();
 }
 
+template <class T>
+void interpret_again(const Plan& plan, std::vector<Tensor<T>>& values,
+                     const std::vector<bool>& again, Policy<T>& policy, ErrorMode mode) {
+  const ModelScope scope;
+  Evaluation<T> evaluation(plan, std::move(values), policy, mode);
+  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+    if (again[i]) evaluation.run(plan.steps()[i]);
+  }
+  values = evaluation.take();
+}
+
 template std::vector<Tensor<double>> interpret(const Plan&, std::vector<Tensor<double>>,
                                                Policy<double>&, ErrorMode);
 template std::vector<Tensor<Running<double>>> interpret(const Plan&,
@@ -126,5 +137,8 @@ template std::vector<Tensor<Running<double>>> interpret(const Plan&,
 template std::vector<Tensor<Running<Quad>>> interpret(const Plan&,
                                                       std::vector<Tensor<Running<Quad>>>,
                                                       Policy<Running<Quad>>&, ErrorMode);
+
+template void interpret_again(const Plan&, std::vector<Tensor<double>>&, const std::vector<bool>&,
+                              Policy<double>&, ErrorMode);
 
 }  // namespace ulpfuzz

@@ -27,6 +27,13 @@ template <class T>
 std::vector<Tensor<T>> interpret(const Plan& plan, std::vector<Tensor<T>> inputs, Policy<T>& policy,
                                  ErrorMode mode = ErrorMode::kBound);
 
+// Evaluates again the steps of which `again` is true, in place of what `values` (of all slots) has;
+// the others keep theirs. For programs without writes.
+template <class T>
+void interpret_again(const Plan& plan, std::vector<Tensor<T>>& values,
+                     const std::vector<bool>& again, Policy<T>& policy,
+                     ErrorMode mode = ErrorMode::kBound);
+
 // The kernel's instance for a scalar type.
 template <class T>
 void (*kernel_for(const OpKernels& kernels))(Kernel<T>&);

@@ -1,7 +1,4 @@
-#include <array>
-#include <bit>
-#include <cmath>
-
+#include "oracle/execution.h"
 #include "oracle/inputs.h"
 #include "oracle/interpreter.h"
 #include "oracle/odometer.h"
@@ -26,83 +23,7 @@ FreedomSet fusing_freedom() { return {"fusing", 0.5, 0.3, 0.5, 0.5}; }
 
 namespace {
 
-bool is_product(const Plan::Step& step) { return step.op->name().starts_with("aten.mul."); }
-
-bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-
-std::uint64_t mix(std::uint64_t z) {  // SplitMix64's output function, as in ir/fill.h
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
-std::uint64_t draw(std::uint64_t key, std::uint64_t index) {
-  return mix(key + (index + 1) * 0x9E3779B97F4A7C15);
-}
-double unit_interval(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
-
-// A bell curve of unit variance from eight 16-bit pieces; within 4.9 standard deviations.
-double bell(std::uint64_t key, std::uint64_t index) {
-  std::int64_t sum = -8 * 65535 / 2;
-  for (const std::uint64_t bits : {draw(key, 2 * index), draw(key, 2 * index + 1)}) {
-    for (int piece = 0; piece < 64; piece += 16)
-      sum += static_cast<std::int64_t>(bits >> piece & 0xFFFF);
-  }
-  // The variance of the sum is 8 (2^32 - 1) / 12.
-  return static_cast<double>(sum) * 0x1.3988e1409212ep-16;  // sqrt(12 / 8) / 2^16
-}
-
-// Rounds to the nearest number of a half type, ties to even; the common case by integer arithmetic
-// on double's bits.
-class HalfRounding {
- public:
-  explicit HalfRounding(DType dtype)
-      : dtype_(dtype),
-        drop_(53 - float_format(dtype).precision),
-        largest_(float_format(dtype).max_finite),
-        smallest_(std::ldexp(1.0, float_format(dtype).min_exponent)) {}
-
-  double operator()(double value) const {
-    const auto bits = std::bit_cast<std::uint64_t>(value);
-    const std::uint64_t lowest = bits >> drop_ & 1;
-    const std::uint64_t rounded =
-        (bits + ((std::uint64_t{1} << (drop_ - 1)) - 1 + lowest)) >> drop_ << drop_;
-    const double result = std::bit_cast<double>(rounded);
-    const bool ordinary = std::fabs(result) <= largest_ && std::fabs(value) >= smallest_;
-    return ordinary ? result : round_to(dtype_, value);
-  }
-
- private:
-  DType dtype_;
-  int drop_;
-  double largest_, smallest_;  // of normal numbers
-};
-
-// Records the error that each step adds on its own, element by element in row-major order.
-class LocalErrors : public Policy<Running<double>> {
- public:
-  explicit LocalErrors(int slots) : errors_(static_cast<std::size_t>(slots)) {}
-
-  void finish(const Plan::Step& step, int slot, Tensor<Running<double>>& result) override {
-    if (result.integral()) return;
-    std::vector<double>& errors = errors_[static_cast<std::size_t>(slot)];
-    const std::int64_t width = is_complex(result.dtype()) ? 2 : 1;
-    errors.resize(static_cast<std::size_t>(result.size() * width));
-    bool any = false;
-    for (std::size_t i = 0; i < errors.size(); ++i) {
-      Running<double>& x = result.real(static_cast<std::int64_t>(i));
-      const bool one_rounding = x.e <= 1.0001 * step.model.unit * std::fabs(x.v);
-      errors[i] = std::isfinite(x.e) && !one_rounding ? x.e : 0;
-      any = any || errors[i] > 0;
-      x.e = 0;
-      x.marks = 0;
-    }
-    if (!any) errors.clear();
-  }
-  const std::vector<double>& of(int slot) const { return errors_[static_cast<std::size_t>(slot)]; }
-
- private:
-  std::vector<std::vector<double>> errors_;
-};
+using namespace execution;
 
 class LegalExecution : public Policy<double> {
  public:
@@ -147,12 +68,7 @@ class LegalExecution : public Policy<double> {
   // A result of the program: stored in its dtype.
   const Tensor<double>& rounded(int slot, const Tensor<double>& value) {
     Tensor<double>& copy = rounded_[static_cast<std::size_t>(slot)];
-    if (copy.defined()) return copy;
-    copy = value.contiguous();
-    const HalfRounding round(value.dtype());
-    double* values = copy.reals();
-    const std::int64_t n = copy.size();
-    for (std::int64_t i = 0; i < n; ++i) values[i] = round(values[i]);
+    if (!copy.defined()) copy = rounded_half(value);
     return copy;
   }
 
@@ -167,17 +83,6 @@ class LegalExecution : public Policy<double> {
   std::uint64_t uses_ = 0;
   std::vector<Tensor<double>> rounded_;  // by slot, made when first asked for
 };
-
-std::vector<double> elements(const Tensor<double>& value) {
-  const Tensor<double> plain = value.is_contiguous() ? value : value.contiguous();
-  const std::int64_t width = is_complex(value.dtype()) ? 2 : 1;
-  const double* first = plain.reals() + plain.offset() * width;
-  std::vector<double> all(first, first + plain.size() * width);
-  if (real_part(value.dtype()) == DType::kFloat32) {
-    for (double& x : all) x = static_cast<double>(static_cast<float>(x));
-  }
-  return all;
-}
 
 }  // namespace
 

@@ -57,7 +57,11 @@ bool is_tensor_kind(SchemaArgument::Kind kind) {
 
 }  // namespace
 
-Plan::Plan(const Program& program, const OpTable& table) : program_(program) {
+Plan::Plan(const Program& program, const OpTable& table, Halves halves) : program_(program) {
+  const auto typed = [halves](TensorType type) {
+    if (halves == Halves::kOpmath && has_reals(type.dtype)) type.dtype = opmath(type.dtype);
+    return type;
+  };
   const auto define = [this](const std::string& name, const std::vector<TensorType>& types) {
     first_slots_[name] = slots();
     types_of_slots_.insert(types_of_slots_.end(), types.begin(), types.end());
@@ -66,7 +70,7 @@ Plan::Plan(const Program& program, const OpTable& table) : program_(program) {
   for (const ProgramInput& input : program.inputs) {
     TensorType type{input.dtype, {}};
     for (const Dim& dim : input.shape) type.shape.push_back(dim.value(program.symbols));
-    define(input.name, {type});
+    define(input.name, {typed(std::move(type))});
   }
   steps_.reserve(program.nodes.size());
   for (const Node& node : program.nodes) {
@@ -74,6 +78,7 @@ Plan::Plan(const Program& program, const OpTable& table) : program_(program) {
     Call call(op, node, program.symbols, types_);
     if (op.row->kernels == nullptr) call.fail("the operator has no oracle kernel");
     std::vector<TensorType> results = op.row->infer(call);
+    std::ranges::transform(results, results.begin(), typed);
     std::vector<BoundArgument> args;
     std::vector<TensorType> operands;
     std::vector<Scalar> numbers;

@@ -42,8 +42,12 @@ class Plan {
     bool converts;                    // a conversion of dtype and nothing else, which rounds once
   };
 
+  // kOpmath: every value of a half type, and all that is computed with it, has its opmath type
+  // instead, in the same slots.
+  enum class Halves : std::uint8_t { kNominal, kOpmath };
+
   // Throws Error where the operator is unknown, has no kernel, or refuses its operands.
-  Plan(const Program& program, const OpTable& table);
+  Plan(const Program& program, const OpTable& table, Halves halves = Halves::kNominal);
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
