@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "fuzz/investigate.h"
 #include "judge/nearness.h"
+#include "judge/relation.h"
 #include "ops/table.h"
 #include "report/nearness_text.h"
 
@@ -17,6 +18,7 @@ struct Options {
   std::string store = "ulpfuzz-store";
   int seeds = 1;
   bool no_values = false;
+  std::string relations = "cheap";
   bool json = false;
 };
 
@@ -70,6 +72,7 @@ ExitStatus run(const Options& o) {
   options.seeds = o.seeds;
   options.ladder = JudgeOptions::Ladder::kAlways;
   options.values = options.confirm = !o.no_values;
+  options.relations = chosen_relations(o.relations);
   Scheduler scheduler(op_table(), o.systems.scheduler());
   const Case c =
       o.systems.placed(find_case(o.named, o.store, scheduler, o.systems.capture_fault()));
@@ -106,6 +109,10 @@ void add_judge(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1024));
   command->add_flag("--no-values", o->no_values,
                     "Judge endings, layouts and kernels alone: for cases too large to evaluate");
+  command
+      ->add_option("--relations", o->relations,
+                   "Relations to hold: names, all, cheap or none (docs/relations.md)")
+      ->capture_default_str();
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
   o->systems.add_to(*command);

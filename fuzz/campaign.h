@@ -22,6 +22,7 @@ struct CampaignOptions {
   std::filesystem::path store = "ulpfuzz-store";
   bool resume = false;                 // go on with the store's last campaign
   double reduction_cpu_seconds = 120;  // for one finding, of systems; less when time is short
+  std::vector<std::string> relations = {};  // JudgeOptions::relations
   Profile profile;
   SchedulerOptions scheduler;
 };

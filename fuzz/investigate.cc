@@ -6,6 +6,7 @@
 #include "generators/family.h"
 #include "ir/error.h"
 #include "ir/hash.h"
+#include "judge/relation.h"
 #include "judge/rung.h"
 #include "systems/capture.h"
 #include "systems/kinds.h"
@@ -32,12 +33,23 @@ const Run* run_of(const Judged& judged, const Case& c, const std::string& system
 // Verdicts on how a run ended, not on what it returned.
 bool is_event(VerdictKind kind) { return kind <= VerdictKind::kAcceptReject; }
 
+const Fact& leading(const Verdict& verdict) {
+  static const Fact kNone;
+  const auto it = std::ranges::find(verdict.facts, verdict.primary, &Fact::kind);
+  return it == verdict.facts.end() ? kNone : *it;
+}
+
 // What is needed to see this verdict again, and no more.
 JudgeOptions options_for(const Verdict& verdict, const JudgeOptions& options) {
   JudgeOptions one = options;
   one.systems = {parse_system(verdict.system)};
   one.ladder = JudgeOptions::Ladder::kNone;  // see case_on_rung
   one.confirm = verdict.primary == VerdictKind::kLessAccurate;
+  one.relations.clear();
+  if (const Relation* broken = relation_of(leading(verdict))) {
+    one.relations = {std::string(broken->name)};
+    one.values = false;  // two runs show it, whatever exact values say
+  }
   one.profile = verdict.primary == VerdictKind::kKernelMismatch ||
                 verdict.primary == VerdictKind::kStrideAssert;
   return one;
