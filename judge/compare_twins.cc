@@ -69,7 +69,7 @@ double ulp(double value, const FloatFormat& format) {
 class FormValues {
  public:
   FormValues(const SpreadRuns& runs, const std::string& tensor, std::uint64_t set, DType narrow)
-      : format_(float_format(narrow)) {
+      : format_(float_format(narrow)), is_eager_(runs.one == runs.eager_one) {
     const Run* of[]{runs.one,         runs.other,    runs.eager_one,
                     runs.eager_other, runs.wide_one, runs.wide_other};
     for (std::size_t i = 0; i < std::size(of); ++i) {
@@ -84,14 +84,17 @@ class FormValues {
     return values_[0].size() >= judge_model::kRelationElements && has(1) && has(2) && has(4);
   }
 
-  // What both forms spread, of each element.
+  // What both forms spread, of each element. Of eager itself the nearer form says it: what it does
+  // wrong in one of them is no rounding.
   std::vector<double> spreads() const {
     std::vector<double> result(values_[0].size());
+    const bool both = has(3) && has(5);
     for (std::size_t i = 0; i < result.size(); ++i) {
       const double wide = values_[4][i];
       const double first = std::abs(values_[2][i] - wide);
-      const double second = has(3) && has(5) ? std::abs(values_[3][i] - values_[5][i]) : first;
-      result[i] = std::hypot(ulp(wide, format_), first, second);
+      const double second = both ? std::abs(values_[3][i] - values_[5][i]) : first;
+      result[i] = is_eager_ ? std::hypot(ulp(wide, format_), std::min(first, second))
+                            : std::hypot(ulp(wide, format_), first, second);
       if (!std::isfinite(result[i])) result[i] = kInfinity;  // then nothing is asked of it
     }
     return result;
@@ -103,6 +106,7 @@ class FormValues {
 
  private:
   const FloatFormat& format_;
+  bool is_eager_;
   std::vector<double> values_[6];
 };
 
