@@ -181,12 +181,10 @@ std::vector<Twins> permuted_batch(const Related& r) {
 // dropout only which elements are kept.
 std::vector<Twins> equal_random(const Related& r) {
   if (r.is_eager) return {};
-  SystemSpec system = r.system;
-  if (system.name == "inductor") {
-    system.options.insert_or_assign("fallback_random", std::string("1"));
-  } else if (system.name != "aot_eager" && system.name != "torchscript") {
-    return {};  // it draws by a generator of its own
-  }
+  // Inductor draws by a generator of its own, and other numbers under its option fallback_random
+  // too (seen on 2.11.0): it is not asked.
+  const SystemSpec& system = r.system;
+  if (system.name != "aot_eager" && system.name != "torchscript") return {};
   Case c = bind_symbols(r.test);
   c.model.reset();
   c.module.reset();

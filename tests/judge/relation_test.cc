@@ -263,20 +263,14 @@ TEST(Relations, EqualGeneratorsDrawEqualNumbers) {
   for (const Case& c :
        {with_random("rand_like.default", {}), with_random("bernoulli.p", {{"p", 0.25}}),
         with_random("dropout.default", {{"p", 0.5}, {"train", true}})}) {
-    const auto wanted = [](const RunRequest& r) {
-      return r.system.options.contains("fallback_random") ? 1 : 2;
-    };
-    // Only under the option does inductor draw eager's numbers.
-    const auto alike = [&](const RunRequest& r, double) {
-      return draw(r, r.system.name == "eager@py" ? 1 : wanted(r));
-    };
-    const Outcome held = judged(c, "equal-random", none, "inductor", alike);
+    const auto alike = [](const RunRequest& r, double) { return draw(r, 1); };
+    const Outcome held = judged(c, "equal-random", none, "aot_eager", alike);
     EXPECT_THAT(held.verdict.facts, IsEmpty());
     EXPECT_EQ(held.asked.size(), 4u);  // eager and compiled, of the program and of its draws
     const auto unlike = [](const RunRequest& r, double) {
       return draw(r, r.system.name == "eager@py" ? 1 : 2);
     };
-    const Verdict broken = judged(c, "equal-random", none, "inductor", unlike).verdict;
+    const Verdict broken = judged(c, "equal-random", none, "aot_eager", unlike).verdict;
     EXPECT_EQ(broken.primary, VerdictKind::kNondeterministic);
     EXPECT_EQ(signature(broken).detail, "equal-random");
   }
