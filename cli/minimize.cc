@@ -89,6 +89,7 @@ ExitStatus run(const Options& o) {
   InvestigateOptions how;
   how.cpu_budget_seconds = 1e9;
   how.progress = show_progress;
+  how.look_again = true;
   how.capture_fault = o.systems.capture_fault();
   how.stopped = [&] { return stop_requested() || std::chrono::steady_clock::now() > deadline; };
   auto finding = investigate(c, *verdict, judge, op_table(), scheduler, how);
