@@ -10,6 +10,7 @@
 #include "fuzz/campaign.h"
 #include "generators/family.h"
 #include "ir/error.h"
+#include "judge/relation.h"
 #include "ops/table.h"
 
 namespace ulpfuzz {
@@ -22,6 +23,7 @@ struct Options {
   std::optional<std::uint64_t> seed;
   std::string only;
   std::string budget;
+  std::string relations = "none";
   bool no_reduce = false;
   std::string store = "ulpfuzz-store";
   bool resume = false;
@@ -124,6 +126,7 @@ ExitStatus run(const Options& o) {
   campaign.store = o.store;
   campaign.resume = o.resume;
   campaign.profile.only = o.only;
+  campaign.relations = chosen_relations(o.relations);
   if (o.no_reduce) campaign.reduction_cpu_seconds = 0;
   if (!o.budget.empty()) campaign.reduction_cpu_seconds = parse_time("--budget", o.budget);
   Progress progress(o.json);
@@ -150,6 +153,10 @@ void add_fuzz(CLI::App& app, Action& action) {
                       "One family of models (" + family_names() +
                           "), or operators whose name has this (layer_norm)");
   command->add_option("--budget", o->budget, "CPU time for reducing one finding (default: 2m)");
+  command
+      ->add_option("--relations", o->relations,
+                   "Relations to hold: names, all, cheap or none (docs/relations.md)")
+      ->capture_default_str();
   command->add_flag("--no-reduce", o->no_reduce, "Store findings as they are");
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
   command->add_flag("--resume", o->resume, "Go on with the store's last campaign");

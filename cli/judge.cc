@@ -6,6 +6,7 @@
 #include "fuzz/investigate.h"
 #include "fuzz/why.h"
 #include "judge/nearness.h"
+#include "judge/relation.h"
 #include "ops/table.h"
 #include "report/causes_text.h"
 #include "report/nearness_text.h"
@@ -20,6 +21,7 @@ struct Options {
   int seeds = 1;
   bool no_values = false;
   bool why = false;
+  std::string relations = "none";
   bool json = false;
 };
 
@@ -73,6 +75,7 @@ ExitStatus run(const Options& o) {
   options.seeds = o.seeds;
   options.ladder = JudgeOptions::Ladder::kAlways;
   options.values = options.confirm = !o.no_values;
+  options.relations = chosen_relations(o.relations);
   Scheduler scheduler(op_table(), o.systems.scheduler());
   const Case c =
       o.systems.placed(find_case(o.named, o.store, scheduler, o.systems.capture_fault()));
@@ -119,6 +122,10 @@ void add_judge(CLI::App& app, Action& action) {
       "Judge endings, layouts and kernels alone: for cases too large to evaluate");
   command->add_flag("--why", o->why, "Also say why each system differs from eager (docs/causes.md)")
       ->excludes(no_values);
+  command
+      ->add_option("--relations", o->relations,
+                   "Relations to hold: names, all, cheap or none (docs/relations.md)")
+      ->capture_default_str();
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
   o->systems.add_to(*command);

@@ -11,6 +11,7 @@
 #include "fuzz/explain.h"
 #include "fuzz/investigate.h"
 #include "ir/error.h"
+#include "judge/relation.h"
 #include "ops/table.h"
 #include "report/report.h"
 
@@ -24,6 +25,8 @@ struct Options {
   std::string output;
   std::string budget = "10m";
   bool explain = false;
+  bool no_values = false;
+  std::string relations = "none";
   bool json = false;
 };
 
@@ -63,6 +66,8 @@ ExitStatus run(const Options& o) {
   const double budget = parse_time("--budget", o.budget);
   JudgeOptions judge;
   judge.systems = o.systems.parsed();
+  judge.values = judge.confirm = !o.no_values;
+  judge.relations = chosen_relations(o.relations);
   Scheduler scheduler(op_table(), o.systems.scheduler());
   const Case c =
       o.systems.placed(find_case(o.named, o.store, scheduler, o.systems.capture_fault()));
@@ -84,6 +89,7 @@ ExitStatus run(const Options& o) {
   InvestigateOptions how;
   how.cpu_budget_seconds = 1e9;
   how.progress = show_progress;
+  how.look_again = true;
   how.capture_fault = o.systems.capture_fault();
   how.stopped = [&] { return stop_requested() || std::chrono::steady_clock::now() > deadline; };
   auto finding = investigate(c, *verdict, judge, op_table(), scheduler, how);
@@ -132,6 +138,12 @@ void add_minimize(CLI::App& app, Action& action) {
   command->add_option("-o,--output", o->output, "Folder to write (default: NAME-minimal)");
   command->add_option("--budget", o->budget, "How long to reduce at most")->capture_default_str();
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
+  command->add_flag("--no-values", o->no_values,
+                    "Judge endings, layouts, kernels and relations alone");
+  command
+      ->add_option("--relations", o->relations,
+                   "Relations to hold: names, all, cheap or none (docs/relations.md)")
+      ->capture_default_str();
   command->add_flag("--explain", o->explain,
                     "Also change one thing at a time, to say what may vary");
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");

@@ -77,6 +77,7 @@ class Loop {
         profile_(options.profile),
         store_(options.store),
         scheduler_(table, options.scheduler) {
+    judge_.relations = options.relations;
     judge_.systems = options.systems.empty() ? parse_systems("inductor") : options.systems;
     std::string names;
     for (const SystemSpec& system : judge_.systems) {

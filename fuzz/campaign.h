@@ -20,8 +20,9 @@ struct CampaignOptions {
   std::optional<std::int64_t> cases;  // both absent: until stopped
   std::vector<SystemSpec> systems;    // default: inductor
   std::filesystem::path store = "ulpfuzz-store";
-  bool resume = false;                 // go on with the store's last campaign
-  double reduction_cpu_seconds = 120;  // for one finding, of systems; less when time is short
+  bool resume = false;                      // go on with the store's last campaign
+  double reduction_cpu_seconds = 120;       // for one finding, of systems; less when time is short
+  std::vector<std::string> relations = {};  // JudgeOptions::relations
   Profile profile;
   SchedulerOptions scheduler;
 };

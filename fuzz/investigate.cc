@@ -1,13 +1,16 @@
 #include "fuzz/investigate.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 #include "generators/family.h"
 #include "ir/error.h"
 #include "ir/hash.h"
+#include "judge/relation.h"
 #include "judge/rung.h"
 #include "systems/capture.h"
+#include "systems/environments.h"
 #include "systems/kinds.h"
 
 namespace ulpfuzz {
@@ -32,12 +35,23 @@ const Run* run_of(const Judged& judged, const Case& c, const std::string& system
 // Verdicts on how a run ended, not on what it returned.
 bool is_event(VerdictKind kind) { return kind <= VerdictKind::kAcceptReject; }
 
+const Fact& leading(const Verdict& verdict) {
+  static const Fact kNone;
+  const auto it = std::ranges::find(verdict.facts, verdict.primary, &Fact::kind);
+  return it == verdict.facts.end() ? kNone : *it;
+}
+
 // What is needed to see this verdict again, and no more.
 JudgeOptions options_for(const Verdict& verdict, const JudgeOptions& options) {
   JudgeOptions one = options;
   one.systems = {parse_system(verdict.system)};
   one.ladder = JudgeOptions::Ladder::kNone;  // see case_on_rung
   one.confirm = verdict.primary == VerdictKind::kLessAccurate;
+  one.relations.clear();
+  if (const Relation* broken = relation_of(leading(verdict))) {
+    one.relations = {std::string(broken->name)};
+    one.values = false;  // two runs show it, whatever exact values say
+  }
   one.profile = verdict.primary == VerdictKind::kKernelMismatch ||
                 verdict.primary == VerdictKind::kStrideAssert;
   return one;
@@ -74,6 +88,53 @@ Case case_on_rung(const Case& c, const Verdict& verdict, const OpTable& table, S
 
 std::string finding_id(const Signature& signature, const Case& minimal) {
   return sha256_hex(to_string(signature) + hashes(minimal).program).substr(0, 12);
+}
+
+std::vector<int> numbers_of(const std::string& version) {
+  std::vector<int> numbers;
+  for (std::size_t at = 0; at < version.size() && std::isdigit(version[at]) != 0;) {
+    std::size_t used = 0;
+    numbers.push_back(std::stoi(version.substr(at), &used));
+    at += used;
+    if (at < version.size() && version[at] == '.') ++at;
+  }
+  return numbers;
+}
+
+// The minimal case at a second instruction set, and in every newer release that is installed.
+void look_again(Finding& finding, const JudgeOptions& options, const OpTable& table,
+                Scheduler& scheduler) {
+  const auto look = [&](const Case& c, SystemSpec system, SecondLook::Of of, std::string where) {
+    JudgeOptions there = options;
+    there.systems = {system};
+    const auto verdicts = judge_cases({c}, there, table, scheduler, Company::kStock)[0].verdicts;
+    const Verdict* found = verdict_of(verdicts, to_string(system));
+    if (found == nullptr) return;
+    Signature wanted = finding.signature;
+    wanted.system = found->system;
+    finding.looks.push_back(
+        {of, std::move(where), signature(*found) == wanted, std::string(name(found->primary))});
+  };
+  const SystemSpec system = parse_system(finding.signature.system);
+  Case other = finding.minimal;
+  other.environment.isa = other.environment.isa == "native" ? "avx2" : "native";
+  if (other.environment.device == "cpu") {
+    look(other, system, SecondLook::Of::kIsa, other.environment.isa);
+  }
+  const auto own = finding.system_run.versions.find("torch");
+  if (own == finding.system_run.versions.end() || system_kind(system.name).worker != "python") {
+    return;
+  }
+  for (const InstalledEnvironment& e : installed_environments(environments_folder())) {
+    if (numbers_of(e.torch) <= numbers_of(own->second)) continue;
+    SystemSpec newer = system;
+    newer.environment = e.name;
+    try {
+      look(finding.minimal, newer, SecondLook::Of::kRelease, "torch " + e.torch);
+    } catch (const NotAvailable&) {
+      // this system is not installed there
+    }
+  }
 }
 
 }  // namespace
@@ -198,6 +259,7 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   finding.eager = *verdict_of(last.verdicts, eager);
   if (const Run* run = run_of(last, finding.minimal, verdict.system)) finding.system_run = *run;
   if (const Run* run = run_of(last, finding.minimal, eager)) finding.eager_run = *run;
+  if (how.look_again) look_again(finding, one, table, scheduler);
   try {
     finding.exact = Oracle(table).exact(finding.minimal);
   } catch (const Error&) {

@@ -37,6 +37,7 @@ struct InvestigateOptions {
   std::function<void(const ReductionProgress&)> progress;
   std::function<bool()> stopped;
   std::string capture_fault = {};  // planted into captures (systems/capture.h)
+  bool look_again = false;         // at a second instruction set and in newer releases (SecondLook)
 };
 std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
                                    const JudgeOptions& options, const OpTable& table,

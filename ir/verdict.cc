@@ -129,12 +129,13 @@ VerdictKind primary(const std::vector<Fact>& facts) {
 
 Signature signature(const Verdict& verdict) {
   Signature signature{verdict.primary, verdict.system, ""};
-  if (is_numeric(verdict.primary)) return signature;
   for (const Fact& fact : verdict.facts) {
-    if (fact.kind == verdict.primary) {
+    if (fact.kind != verdict.primary) continue;
+    // Numbers tell nothing apart, but for the relation that they break.
+    if (!is_numeric(verdict.primary) || fact.strength == "relation") {
       signature.detail = sort_of(fact);
-      break;
     }
+    break;
   }
   return signature;
 }

@@ -38,8 +38,8 @@ struct Fact {
   VerdictKind kind = VerdictKind::kAgree;
   std::string tensor = {};  // "output 0", "gradient of w"; empty: of the whole run
   std::string rung = {};    // dtype of the ladder's rung it was seen on: "bfloat16", "float32"
-  std::string strength =
-      {};                // "observed" (an event), "bound" (beyond a rigorous bound), "statistical"
+  // "observed" (an event), "bound" (beyond a rigorous bound), "statistical", "relation" (broken)
+  std::string strength = {};
   double statistic = 0;  // its meaning is in `detail`; for numeric facts error over allowance
   // One sentence for a person, with the numbers. Of an event (not a numeric fact) what stands
   // before the first ": ", after the name of the tensor if it begins with one, says of which sort

@@ -8,6 +8,7 @@
 
 #include "judge/model.h"
 #include "judge/parallel.h"
+#include "judge/relation.h"
 #include "oracle/scalar.h"
 
 namespace ulpfuzz {
@@ -207,14 +208,14 @@ Assessment assess(const Run& run, const Run& eager, bool is_eager,
                   const std::string& rung, Reference& reference, bool values) {
   Assessment out;
   if (!run.has_values) {
-    fake_facts(run, eager, rung, out.facts);
+    free_relation_facts({run, eager, is_eager, input_sets, rung, out.facts});
     out.compared = true;
     return out;
   }
   const bool has_results =
       is_eager ? eager_event_facts(run, rung, out.facts) : event_facts(run, eager, rung, out.facts);
   if (!has_results) return out;
-  determinism_facts(run, rung, out.facts);
+  free_relation_facts({run, eager, is_eager, input_sets, rung, out.facts});
   TensorAssessment tensors(out, is_eager, freedom, rung, reference);
   if (values) reference.prepare(input_sets, freedom);
   std::set<std::uint64_t> open(input_sets.begin(), input_sets.end());
@@ -224,7 +225,6 @@ Assessment assess(const Run& run, const Run& eager, bool is_eager,
     if (x >= eager.executions.size() || open.erase(execution.input_set) == 0) continue;
     ++sets;
     const Execution& beside = eager.executions[x];
-    if (!is_eager) metadata_facts(execution, beside, rung, out.facts);
     if (!values) continue;
     const Exact& exact = reference.exact(execution.input_set);
     for (std::size_t i = 0; i < exact.tensors.size(); ++i) {

@@ -12,6 +12,7 @@
 #include "ir/hash.h"
 #include "judge/assess.h"
 #include "judge/model.h"
+#include "judge/relation.h"
 #include "judge/rung.h"
 #include "systems/kinds.h"
 
@@ -52,6 +53,7 @@ class Rungs {
   Rungs(const Case& c, const OpTable& table, int legal_runs)
       : table_(table), legal_runs_(legal_runs), base_(c, table, legal_runs) {}
   Rung& base() { return base_; }
+  const OpTable& table() const { return table_; }
   Rung& float32() {
     if (!float32_) {
       float32_ =
@@ -279,6 +281,7 @@ class Walk {
                                 above->measures.end());
       }
     }
+    relate(system, is_eager, rungs, options_.values && first->compared, verdict);
     if (options_.values && !first->compared && verdict.facts.empty()) {
       Fact fact;
       fact.kind = VerdictKind::kUndecided;
@@ -289,6 +292,17 @@ class Walk {
     }
     verdict.primary = primary(verdict.facts);
     return verdict;
+  }
+
+  // Relations to other runs, which need no exact value. Nothing is said while those are missing.
+  void relate(const SystemSpec& system, bool is_eager, Rungs& rungs, bool compared,
+              Verdict& verdict) {
+    const Rung& base = rungs.base();
+    const RunRequest request{base.test, system, all_sets(), attests(base)};
+    const std::vector<Fact> facts =
+        relation_facts(request, is_eager, options_.relations, compared, base.label, rungs.table(),
+                       [this](RunRequest wanted) { return ask(std::move(wanted)); });
+    verdict.facts.insert(verdict.facts.end(), facts.begin(), facts.end());
   }
 
   // A tensor outside its freedom set on the first look counts only when fresh seeds say the same.
@@ -354,10 +368,11 @@ Judge::Step Judge::next(const std::vector<Evidence>& evidence) const {
 
 std::string Judge::model_hash() {
   static const std::string hash =
-      sha256_hex(fmt::format("{} {} {} {} {} {} {} {} {} {} {}", model::kVersion,
+      sha256_hex(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", model::kVersion,
                              model::kBoundFactor, model::kLegalRuns, model::kMisfit, model::kMargin,
                              model::kScreen, model::kConfirm, model::kFreshSeeds,
-                             model::kWrongRatio, model::kClimbRatio, model::kClimbBound))
+                             model::kWrongRatio, model::kClimbRatio, model::kClimbBound,
+                             model::kRelationRatio))
           .substr(0, 16);
   return hash;
 }

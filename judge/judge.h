@@ -29,6 +29,9 @@ struct JudgeOptions {
   // Hold values against exact ones. Without it only how runs end, layouts, kernels and
   // repeatability are judged: for cases too large for exact arithmetic.
   bool values = true;
+  // Relations to hold beside those that need no run of their own (judge/relation.h). Those that
+  // compare two results by their spread say something only where no exact value does.
+  std::vector<std::string> relations = {};
 };
 
 // A run that was asked for and what it gave.

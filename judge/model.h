@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 namespace ulpfuzz::judge_model {
 
 // Every constant of the judge. The hash of a text that lists them is part of each verdict
@@ -37,5 +39,12 @@ inline constexpr double kWrongRatio = 3.4;  // log 30
 // The ladder is climbed when a half-precision tensor's log ratio or share of the bound exceeds:
 inline constexpr double kClimbRatio = 0.4;
 inline constexpr double kClimbBound = 0.5;
+
+// Two forms of one computation contradict each other when, on each of this many input sets, the
+// upper quartile of their distance exceeds this times that of their spread (docs/relations.md).
+// Tensors of fewer elements are not asked.
+inline constexpr double kRelationRatio = 30;
+inline constexpr int kRelationSets = 3;
+inline constexpr std::size_t kRelationElements = 16;
 
 }  // namespace ulpfuzz::judge_model

@@ -38,7 +38,8 @@
   FAMILY(reduce_sum)             \
   FAMILY(reduce_extremum)        \
   FAMILY(reduce_moments)         \
-  FAMILY(order)
+  FAMILY(order)                  \
+  FAMILY(random)
 
 namespace ulpfuzz {
 

@@ -19,6 +19,14 @@ struct Variation {
   std::string verdict;  // of the system, with the change
 };
 
+// The minimal case tried once more in other circumstances.
+struct SecondLook {
+  enum class Of : std::uint8_t { kIsa, kRelease } of = Of::kIsa;
+  std::string where;    // "avx2", "torch 2.15.0"
+  bool holds = false;   // equal signature
+  std::string verdict;  // of the system there
+};
+
 // A finding as reports see it: the reduced case, what was said of it, and the runs that show it.
 struct Finding {
   std::string id;  // hash of the signature and the minimal program, 12 hex digits
@@ -32,6 +40,7 @@ struct Finding {
   Exact exact;                             // of the minimal case; empty when the program raises
   bool reduced = false;                    // the reduction reached a fixpoint
   std::vector<Variation> variations = {};  // empty: not looked at
+  std::vector<SecondLook> looks = {};      // likewise
 };
 
 // A script that needs torch alone: builds the inputs, runs eager and compiled, prints both beside

@@ -8,6 +8,7 @@
 #include "report/module_text.h"
 #include "report/python_text.h"
 #include "report/report.h"
+#include "report/reportable.h"
 #include "report/repro_text.h"
 #include "report/stride_claims.h"
 #include "report/witness.h"
@@ -28,7 +29,8 @@ std::string cell(const std::string& text) {
 }
 
 std::string code_block(std::string text, const std::string& language = "") {
-  if (text.size() > kLongestMessage) text = text.substr(0, kLongestMessage) + "\n...";
+  if (language.empty() && text.size() > kLongestMessage)
+    text = text.substr(0, kLongestMessage) + "\n...";
   if (text.empty() || text.back() != '\n') text += '\n';
   // A fence longer than any in the text.
   std::string fence = "```";
@@ -193,7 +195,7 @@ std::string kernel_layouts(const Finding& finding) {
 std::string kernels_section(const Finding& finding) {
   const Environment& e = finding.minimal.environment;
   if (finding.system_run.kernels.empty() && finding.eager_run.kernels.empty() && !e.sdpa) return "";
-  std::string text = "## Kernels\n";
+  std::string text = "### Kernels\n";
   const ReproSetting setting = repro_setting(e);
   if (e.sdpa) {
     text += fmt::format("- asked for: `{}`{}\n", setting.kernels,
@@ -208,7 +210,7 @@ std::string kernels_section(const Finding& finding) {
 std::string variations_section(const Finding& finding) {
   if (finding.variations.empty()) return "";
   std::string text =
-      "## What may vary\nOne change at a time to the case as it was before reduction:\n\n"
+      "### What may vary\nOne change at a time to the case as it was before reduction:\n\n"
       "| what | change | |\n| --- | --- | --- |\n";
   for (const Variation& v : finding.variations) {
     text += fmt::format("| {} | {} | {} |\n", cell(v.what), cell(v.change),
@@ -218,7 +220,7 @@ std::string variations_section(const Finding& finding) {
 }
 
 std::string judged_section(const Finding& finding) {
-  std::string text = "## How it was judged\n";
+  std::string text = "### How it was judged\n";
   for (const Fact& fact : finding.verdict.facts) {
     text += fmt::format("- **{}**{}{}, {}: {}\n", name(fact.kind),
                         fact.tensor.empty() ? "" : " of " + fact.tensor,
@@ -230,7 +232,7 @@ std::string judged_section(const Finding& finding) {
 }
 
 std::string versions_section(const Finding& finding) {
-  std::string text = "## Where\n";
+  std::string text;
   const auto& versions = finding.system_run.versions.empty() ? finding.eager_run.versions
                                                              : finding.system_run.versions;
   for (const auto& [what, version] : versions) text += fmt::format("- {}: {}\n", what, version);
@@ -245,29 +247,61 @@ std::string versions_section(const Finding& finding) {
   return text + "\n";
 }
 
+// Headings of the project's own form: PyTorch's pt2-bug-report, Thunder's bug_report.
+struct Form {
+  const char* describe;
+  const char* reproduce;
+  const char* outcome;
+  const char* versions;
+};
+Form form_of(const SystemSpec& system) {
+  if (system.name == "thunder") {
+    return {"## 🐛 Bug", "### To Reproduce\n\n#### Code sample", "### Expected behavior",
+            "### Environment"};
+  }
+  return {"### 🐛 Describe the bug", "### Minimal reproducer", "### Error logs", "### Versions"};
+}
+
+std::string checks_section(const Finding& finding, const OpTable& table) {
+  const Reportable gate = reportable(finding, table);
+  std::string text = fmt::format("### Checks\n{}\n\n| | |\n| --- | --- |\n",
+                                 gate.yes ? "Fit to be reported." : "Not fit to be reported yet.");
+  for (const Check& check : gate.checks) {
+    text +=
+        fmt::format("| {}{} | {}{}{} |\n", cell(check.what), check.required ? "" : " (preferred)",
+                    name(check.outcome), check.detail.empty() ? "" : ": ", cell(check.detail));
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string report_md(const Finding& finding, const OpTable& table) {
   const std::optional<Witness> w = witness(finding, table);
   const Case shown = w ? w->shown : bind_symbols(finding.minimal);
-  std::string text = fmt::format("# {}: {}\n\n", finding.signature.system, headline(finding));
+  const SystemSpec system = parse_system(finding.signature.system);
+  const CompiledText compiled = compiled_text(system, finding.minimal.environment);
+  const Form form = form_of(system);
+  std::string text =
+      fmt::format("# {}: {}\n\n{}\n", finding.signature.system, headline(finding), form.describe);
   const std::string detail = leading_fact(finding).detail;
   if (!detail.empty()) text += detail.substr(0, detail.find('\n')) + "\n\n";
-  text += code_block(shown.module ? module_text(*shown.module).definitions
-                                  : python_function(shown.program, table),
-                     "python") +
-          "\n";
-  text += outcome_section(finding, w) + "\n";
-  text += kernels_section(finding) + variations_section(finding) + judged_section(finding) +
-          versions_section(finding);
-  const CompiledText compiled =
-      compiled_text(parse_system(finding.signature.system), finding.minimal.environment);
+  text += code_block(
+      shown.module ? module_text(*shown.module).definitions : python_function(shown.program, table),
+      "python");
   text += fmt::format(
-      "## To reproduce\n`python repro.py` needs {}. It exits 1 while this fails, 0 when it is "
-      "fixed, 2 when it cannot tell.\n\nFinding {} ({}){}.\n",
+      "\n{}\nThe script needs {}. It exits 1 while this fails, 0 when it is fixed, 2 when it "
+      "cannot "
+      "tell.\n\n{}\n",
+      form.reproduce,
       shown.module ? compiled.needs + " and " + module_text(*shown.module).needs : compiled.needs,
-      finding.id, to_string(finding.signature),
-      finding.reduced ? "" : "; not fully reduced: a smaller case may show it");
+      code_block(repro_py(finding, table), "python"));
+  text += fmt::format("{}\n{}\n", form.outcome, outcome_section(finding, w));
+  text += kernels_section(finding) + variations_section(finding) + judged_section(finding) +
+          checks_section(finding, table);
+  text += fmt::format("{}\n{}", form.versions, versions_section(finding));
+  text += fmt::format("Finding {} ({}){}.\n", finding.id, to_string(finding.signature),
+                      finding.reduced ? "" : "; not fully reduced: a smaller case may show it");
   return text;
 }
 

@@ -107,6 +107,7 @@ std::vector<std::int64_t> Witness::subscripts() const {
 std::optional<Witness> witness(const Finding& finding, const OpTable& table) {
   if (!is_numeric(finding.signature.kind)) return std::nullopt;
   const Fact& fact = leading_fact(finding);
+  if (fact.strength == "relation") return std::nullopt;  // shown by two runs
   Witness w;
   w.shown = bind_symbols(finding.minimal);
   w.tensor = fact.tensor;

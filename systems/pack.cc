@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/random.h"
 #include "systems/fault.h"
 #include "systems/kinds.h"
 
@@ -21,6 +22,7 @@ std::size_t group_size(std::span<const RunRequest* const> requests, const RunReq
 
 bool may_be_packed(const RunRequest& request) {
   if (request.test.module) return false;
+  if (draws_random(request.test.program)) return false;  // one generator for all of a pack
   const Environment& environment = request.test.environment;
   if (environment.warm_caches || environment.primed_by) return false;
   if (request.system.options.contains("fault")) return false;

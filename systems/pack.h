@@ -10,7 +10,7 @@ namespace ulpfuzz {
 
 // Whether a request may share a process, and a compilation, with others. Not so: requests that want
 // to know which kernels ran of a compiled program, that keep caches between runs, that carry a
-// fault of the process, or whose system makes a package of each program.
+// fault of the process, that draw random numbers, or whose system makes a package of each program.
 bool may_be_packed(const RunRequest& request);
 
 // Requests in groups of one system, environment and choice of profiling: indices, in order, each
