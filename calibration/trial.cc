@@ -1,24 +1,14 @@
 #include "calibration/trial.h"
 
-#include <sys/resource.h>
-
 #include "calibration/peers.h"
 #include "ir/error.h"
 #include "systems/kinds.h"
+#include "systems/process.h"
 
 namespace ulpfuzz {
 namespace {
 
 const SystemSpec kEager{"eager@py", {}, ""};
-
-double own_cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 Trial trial(const TriedCase& tried, const Case& c, const SystemSpec& system) {
   Trial result;

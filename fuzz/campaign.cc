@@ -1,7 +1,5 @@
 #include "fuzz/campaign.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -9,6 +7,7 @@
 
 #include "fuzz/investigate.h"
 #include "report/report.h"
+#include "systems/process.h"
 
 namespace ulpfuzz {
 namespace {
@@ -19,15 +18,6 @@ constexpr double kLong = 600;  // seconds
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double own_cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 std::multiset<std::string> operators(const Program& program) {

@@ -368,11 +368,11 @@ Judge::Step Judge::next(const std::vector<Evidence>& evidence) const {
 
 std::string Judge::model_hash() {
   static const std::string hash =
-      sha256_hex(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", model::kVersion,
+      sha256_hex(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", model::kVersion,
                              model::kBoundFactor, model::kLegalRuns, model::kMisfit, model::kMargin,
                              model::kScreen, model::kConfirm, model::kFreshSeeds,
                              model::kWrongRatio, model::kClimbRatio, model::kClimbBound,
-                             model::kRelationRatio))
+                             model::kRelationRatio, model::kRelationSets, model::kRelationElements))
           .substr(0, 16);
   return hash;
 }

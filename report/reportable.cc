@@ -143,8 +143,8 @@ Check magnitudes(const Finding& f) {
   return check;
 }
 
-Check second_look(const Finding& f, SecondLook::Of of, std::string what, bool required) {
-  Check check{.what = std::move(what), .required = required};
+Check second_look(const Finding& f, SecondLook::Of of, std::string what) {
+  Check check{.what = std::move(what)};
   check.detail = "not tried";
   for (const SecondLook& look : f.looks) {
     if (look.of != of) continue;
@@ -152,6 +152,8 @@ Check second_look(const Finding& f, SecondLook::Of of, std::string what, bool re
     check.detail = fmt::format("{}: {}", look.where, look.verdict);
     if (!look.holds) break;
   }
+  // A newer release need not be there; one that does not show it ends the matter.
+  if (of == SecondLook::Of::kRelease) check.required = check.outcome == Outcome::kFailed;
   return check;
 }
 
@@ -185,19 +187,12 @@ Reportable reportable(const Finding& f, const OpTable& table) {
       tolerances(f),
       public_names(f, table),
       defined(f),
-      second_look(f, SecondLook::Of::kIsa, "is seen at a second instruction set too", true),
-      second_look(f, SecondLook::Of::kRelease, "is seen in a newer release that is installed",
-                  false),
+      second_look(f, SecondLook::Of::kIsa, "is seen at a second instruction set too"),
+      second_look(f, SecondLook::Of::kRelease, "is seen in a newer release that is installed"),
       magnitudes(f),
       shown_by_script(f),
       minimal(f),
   };
-  // A newer release need not be there; one that does not show it ends the matter.
-  for (Check& check : result.checks) {
-    if (check.what.find("newer release") != std::string::npos) {
-      check.required = check.outcome == Outcome::kFailed;
-    }
-  }
   result.yes = std::ranges::all_of(result.checks, [](const Check& check) {
     return !check.required || check.outcome == Outcome::kPassed ||
            check.outcome == Outcome::kDoesNotApply;

@@ -71,4 +71,7 @@ class Process {
 // Whether `pid` is now a child of `parent`; a number that a worker claims is not killed otherwise.
 bool is_child_of(pid_t pid, pid_t parent);
 
+// CPU time of this process so far, user and system, without that of its children.
+double own_cpu_seconds();
+
 }  // namespace ulpfuzz
