@@ -17,7 +17,7 @@ TEST(Commands, HelpTeachesAndSucceeds) {
   const Output help = ulpfuzz_run({"--help"});
   EXPECT_EQ(help.status, 0);
   for (const char* word :
-       {"fuzz", "judge", "fakes", "calibrate", "minimize", "replay", "show", "doctor"}) {
+       {"fuzz", "judge", "kernels", "fakes", "calibrate", "minimize", "replay", "show", "doctor"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
     EXPECT_EQ(ulpfuzz_run({word, "--help"}).status, 0) << word;
   }
