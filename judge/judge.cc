@@ -11,9 +11,9 @@
 
 #include "ir/hash.h"
 #include "judge/assess.h"
+#include "judge/ladder.h"
 #include "judge/model.h"
 #include "judge/relation.h"
-#include "judge/rung.h"
 #include "systems/kinds.h"
 
 namespace ulpfuzz {
@@ -31,68 +31,10 @@ bool attends(const Case& c) {
   });
 }
 
-// One rung of the ladder: a case, its label, the exact values.
-struct Rung {
-  Rung(Case c, const OpTable& table, int legal_runs)
-      : test(std::move(c)),
-        label(name(narrowest_floating(test))),
-        reference(test, table, legal_runs) {}
-  Case test;
-  std::string label;
-  Reference reference;
-};
-
 // Where many input sets are looked at, each needs fewer legal executions.
 int legal_runs(int seeds) {
   return std::clamp(4 * model::kLegalRuns / std::max(1, seeds), 4, model::kLegalRuns);
 }
-
-// The case as it came, and above.
-class Rungs {
- public:
-  Rungs(const Case& c, const OpTable& table, int legal_runs)
-      : table_(table), legal_runs_(legal_runs), base_(c, table, legal_runs) {}
-  Rung& base() { return base_; }
-  const OpTable& table() const { return table_; }
-  Rung& float32() {
-    if (!float32_) {
-      float32_ =
-          std::make_unique<Rung>(at_rung(base_.test, DType::kFloat32, table_), table_, legal_runs_);
-    }
-    return *float32_;
-  }
-
- private:
-  const OpTable& table_;
-  int legal_runs_;
-  Rung base_;
-  std::unique_ptr<Rung> float32_;
-};
-
-}  // namespace
-
-// The rungs of a case and, where a system can be asked for no more, of its forward part, with all
-// that was ever evaluated on them: it does not depend on evidence.
-class Judge::Ladder {
- public:
-  Ladder(const Case& c, const OpTable& table, int legal_runs)
-      : table_(table), legal_runs_(legal_runs), whole_(c, table, legal_runs) {}
-  Rungs& of(const SystemSpec& system) {
-    const Case& whole = whole_.base().test;
-    const Case part = asked_of(system, whole);
-    if (part == whole) return whole_;
-    if (!forward_) forward_ = std::make_unique<Rungs>(part, table_, legal_runs_);
-    return *forward_;
-  }
-
- private:
-  const OpTable& table_;
-  int legal_runs_;
-  Rungs whole_;
-  std::unique_ptr<Rungs> forward_;
-};
-
-namespace {
 
 // The runs that exist, by the hash of what was asked.
 class Runs {
