@@ -20,7 +20,8 @@ double quantile(std::vector<double> x, double share) {
   return x[at];
 }
 
-FitSample::Series series_of(const std::vector<Deviation>& all) {
+FitSample::Series series_of(Statistic statistic, std::vector<Deviation> all) {
+  for (Deviation& d : all) d.value = excess(statistic, d.value);
   FitSample::Series s;
   const auto n = static_cast<double>(all.size());
   double null = 0;
@@ -67,9 +68,7 @@ void add_samples(const Verdict& verdict, const std::string& freedom, const std::
   if (is_finding(verdict.primary)) return;
   std::map<std::pair<std::string, std::string>, std::vector<const TensorMeasure*>> tensors;
   for (const TensorMeasure& m : verdict.measures) {
-    const bool finite = std::ranges::all_of(
-        m.deviations, [](const Deviation& d) { return std::isfinite(d.value); });
-    if (!m.deviations.empty() && finite) tensors[{m.rung, m.tensor}].push_back(&m);
+    if (!m.deviations.empty()) tensors[{m.rung, m.tensor}].push_back(&m);
   }
   for (const auto& [key, measures] : tensors) {
     if (measures.size() < static_cast<std::size_t>(kLeastFitSets)) continue;
@@ -79,7 +78,7 @@ void add_samples(const Verdict& verdict, const std::string& freedom, const std::
     for (std::size_t s = 0; s < kStatistics.size(); ++s) {
       std::vector<Deviation> all;
       for (const TensorMeasure* m : measures) all.push_back(m->deviations.at(s));
-      sample.series.at(s) = series_of(all);
+      sample.series.at(s) = series_of(kStatistics.at(s), std::move(all));
     }
     samples.push_back(std::move(sample));
   }

@@ -19,7 +19,7 @@ struct FitSample {
   std::string place;   // place_of_tensor
   std::string source;  // first 12 digits of the hash of the case, and the tensor's name
   int sets = 0;
-  struct Series {
+  struct Series {  // of excess() of a statistic
     double mean = 0;
     double sd = 0;       // over input sets
     double null_sd = 0;  // root mean square of those of legal executions

@@ -36,7 +36,9 @@ double mean_of(const Observed& observed, const Suspect& suspect) {
   const auto seen = observed.find(suspect.tensor);
   if (seen == observed.end() || seen->second.empty()) return -INFINITY;
   double sum = 0;
-  for (const auto& [set, all] : seen->second) sum += all.at(index(suspect.statistic)).value;
+  for (const auto& [set, all] : seen->second) {
+    sum += excess(suspect.statistic, all.at(index(suspect.statistic)).value);
+  }
   return sum / static_cast<double>(seen->second.size());
 }
 
@@ -102,8 +104,8 @@ std::optional<ClaimTest::Chosen> ClaimTest::choose(
   double sum = 0;
   for (const auto& [set, all] : seen) {
     const Deviation& d = all.at(index(statistic));
-    if (!std::isfinite(d.value)) continue;
-    sum += d.value;
+    if (std::isnan(d.value)) continue;
+    sum += excess(statistic, d.value);
     chosen.squares += d.null_sd * d.null_sd;
     ++chosen.sets;
   }
@@ -140,9 +142,10 @@ Weighed ClaimTest::weigh(const Chosen& chosen, const Observed& fresh) const {
     squares += d.null_sd * d.null_sd;
     ++weighed.sets;
     const double deviation = std::sqrt(squares / (chosen.sets + weighed.sets) + misfit * misfit);
-    above.add((d.value - margin) / deviation);
-    below.add((-d.value - margin) / deviation);
-    weighed.mean += d.value;
+    const double value = excess(chosen.suspect.statistic, d.value);
+    above.add((value - margin) / deviation);
+    below.add((-value - margin) / deviation);
+    weighed.mean += value;
   }
   weighed.mean /= std::max(weighed.sets, 1);
   const bool both = chosen.suspect.statistic == Statistic::kScale;

@@ -39,6 +39,12 @@ Moments moments(const std::vector<double>& x) {
   return m;
 }
 
+// Standard deviation of the excess over the mean.
+double sd_of_excess(std::vector<double> x, double mean) {
+  for (double& v : x) v = std::max(v - mean, 0.0);
+  return moments(x).sd;
+}
+
 // The two statistics that need a scale by element, as its elements come in.
 class Scaled {
  public:
@@ -180,8 +186,8 @@ void add_scales(const std::vector<std::vector<double>>& legal, const ExactTensor
     elements.push_back(run.element());
     square += run.scale() * run.scale() / static_cast<double>(legal.size());
   }
-  const Moments element = moments(elements);
-  result.mean_element = element.mean, result.sd_element = element.sd;
+  result.mean_element = moments(elements).mean;
+  result.sd_element = sd_of_excess(elements, result.mean_element);
   result.unit_scale = std::sqrt(1 + square);
   result.sd_scale = std::sqrt(square) / result.unit_scale;
 }
@@ -239,6 +245,7 @@ Spread spread(const std::vector<std::vector<double>>& legal, const ExactTensor& 
   }
   const Moments log = moments(logs);
   result.mean_log = log.mean, result.sd_log = log.sd;
+  result.sd_drift = sd_of_excess(logs, log.mean);
   add_scales(legal, exact, result);
   result.valid = true;
   return result;
@@ -256,8 +263,12 @@ std::vector<Deviation> deviations(const std::vector<double>& values, const Exact
     scaled.add(signed_error(values[i], exact, i), exact.values[i], legal.scale[i]);
   }
   return {{scaled.element() - legal.mean_element, legal.sd_element},
-          {log_ratio(values, exact, legal), legal.sd_log},
+          {log_ratio(values, exact, legal), legal.sd_drift},
           {scaled.scale() / legal.unit_scale, legal.sd_scale}};
+}
+
+double excess(Statistic statistic, double value) {
+  return statistic == Statistic::kScale ? value : std::max(value, 0.0);
 }
 
 }  // namespace ulpfuzz

@@ -46,8 +46,9 @@ struct Spread {
   double floor = 0;           // RMS of the final rounding: errors below are not told apart
   double mean_log = 0;        // of log RMS error of the legal runs: mean, standard deviation
   double sd_log = 0;
+  double sd_drift = 0;  // standard deviation of excess() of it
   // The other two statistics of each legal run, its own error left out of s.
-  double mean_element = 0, sd_element = 0;
+  double mean_element = 0, sd_element = 0;  // sd: of excess()
   double unit_scale = 1, sd_scale = 0;  // hypot(1, RMS), and RMS in this unit
   bool valid = false;                   // there is an element that counts
 };
@@ -59,8 +60,13 @@ Spread spread(const std::vector<std::vector<double>>& legal, const ExactTensor& 
 double log_ratio(const std::vector<double>& values, const ExactTensor& exact, const Spread& legal);
 
 // All statistics of `values`, in the order of kStatistics: of one element and of drift less the
-// mean among legal executions, in log units; of scale in its unit, with its sign.
+// mean among legal executions, in log units; of scale in its unit, with its sign. null_sd is that
+// of excess().
 std::vector<Deviation> deviations(const std::vector<double>& values, const ExactTensor& exact,
                                   const Spread& legal);
+
+// What counts of a statistic against a system. One that is better than the mean legal execution
+// counts as that: the log of an error near 0 has no end, and its variance would hide what is worse.
+double excess(Statistic statistic, double value);
 
 }  // namespace ulpfuzz
