@@ -149,9 +149,10 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->add_option("--time", o->time, "How long: 120s, 10m, 8h (default: until Ctrl-C)");
   command->add_option("--cases", o->cases, "How many cases");
   command->add_option("--seed", o->seed, "Same seed, same cases (default: random, printed)");
-  command->add_option("--only", o->only,
-                      "One family of models (" + family_names() +
-                          "), or operators whose name has this (layer_norm)");
+  command->add_option(
+      "--only", o->only,
+      "One family of models (" + family_names() +
+          "), modules (transformers, litgpt.GPT), or operators with this in their name");
   command->add_option("--budget", o->budget, "CPU time for reducing one finding (default: 2m)");
   command
       ->add_option("--relations", o->relations,
