@@ -79,6 +79,7 @@ RealResults calibrate_real(const CalibrateOptions& options, const Adjudications&
   const std::vector<Case> cases = clean_cases(stream(options, "real"), options.real_cases, table);
   JudgeOptions judge;
   judge.systems = options.real_systems;
+  judge.relations = options.relations;
   const Inquiry inquiry(options, adjudications, judge, table, scheduler);
   std::map<std::pair<std::string, std::string>, LegalCount> counts;
   FitCount fit;

@@ -237,6 +237,7 @@ class Loop {
     InvestigateOptions how;
     const double share = 0.5 * std::max(seconds_left(), 0.0) * static_cast<double>(jobs());
     how.cpu_budget_seconds = std::min(share, options_.reduction_cpu_seconds);
+    how.look_if_reportable = true;
     how.stopped = [this] { return stop_ || seconds_left() <= 0; };
     how.progress = [&](const ReductionProgress& p) {
       tick("reducing " + to_string(wanted) + ": " + std::string(p.pass) + ", " +
@@ -253,7 +254,7 @@ class Loop {
     store_.add_finding(stored, c, campaign_, index, finding->system_run.versions,
                        files_of(*finding, table_));
     known_.push_back({wanted, operators(finding->minimal.program), stored});
-    found_.push_back(stored);
+    found_.push_back({stored, reportable(*finding, table_)});
     ++status_.findings;
     ++status_.occurrences;
     tick("");
@@ -280,7 +281,7 @@ class Loop {
   std::uint64_t next_ = 0;
   double seconds_a_case_ = 0;  // of the last batch; 0: not known, as the first one warms up
   std::vector<Known> known_;
-  std::vector<Store::StoredFinding> found_;
+  std::vector<CampaignFinding> found_;
   std::map<std::pair<std::string, std::string>, std::int64_t> verdicts_;
   CampaignStatus status_;
   const Clock::time_point start_ = Clock::now();
