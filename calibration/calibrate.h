@@ -25,9 +25,10 @@ struct CalibrateOptions {
   int compiled_faulty_cases = 2;  // of these, on a compiler too
   int fault_seeds = 32;  // input sets of a faulty case that is not found on the first; 1: no more
   std::vector<SystemSpec> real_systems;
-  std::string adjudicated;            // file of alarms that were looked into; "": none was
-  double reduction_cpu_seconds = 60;  // of systems, for one alarm
-  std::string cases_folder;           // alarms and misses are written there; "": nowhere
+  std::vector<std::string> relations = {};  // held of real systems (JudgeOptions::relations)
+  std::string adjudicated;                  // file of alarms that were looked into; "": none was
+  double reduction_cpu_seconds = 60;        // of systems, for one alarm
+  std::string cases_folder;                 // alarms and misses are written there; "": nowhere
   std::function<void(const std::string&)> progress;
   std::function<bool()> stopped;
 };

@@ -78,6 +78,7 @@ std::vector<LegalResult> calibrate_real(const CalibrateOptions& options,
   const std::vector<Case> cases = clean_cases(stream(options, "real"), options.real_cases, table);
   JudgeOptions judge;
   judge.systems = options.real_systems;
+  judge.relations = options.relations;
   const Inquiry inquiry(options, adjudications, judge, table, scheduler);
   std::map<std::pair<std::string, std::string>, LegalCount> counts;
   for (std::size_t at = 0; at < cases.size() && !stopped(options); at += kBatch) {

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/time.h"
 #include "ir/error.h"
+#include "judge/relation.h"
 #include "ops/table.h"
 
 namespace ulpfuzz {
@@ -20,6 +21,7 @@ struct Options {
   SystemOptions systems;
   CalibrateOptions calibrate;
   std::string budget = "60s";
+  std::string relations = "none";
   std::string output;
   bool quick = false;
   bool json = false;
@@ -54,6 +56,7 @@ void write_tables(const Calibration& result, const fs::path& folder) {
 ExitStatus run(Options& o) {
   CalibrateOptions& options = o.calibrate;
   options.real_systems = o.systems.parsed();
+  options.relations = chosen_relations(o.relations);
   options.reduction_cpu_seconds = parse_time("--budget", o.budget);
   if (!o.output.empty()) options.cases_folder = (fs::path(o.output) / "cases").string();
   options.stopped = [] { return stop_requested().load(); };
@@ -117,6 +120,11 @@ void add_calibrate(CLI::App& app, Action& action) {
                    "File of alarms that were looked into (calibration/README.md)")
       ->capture_default_str();
   command->add_option("--budget", o->budget, "CPU time for reducing one alarm")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--relations", o->relations,
+          "Relations to hold of real systems: names, all, cheap or none (docs/relations.md)")
       ->capture_default_str();
   command->add_option("-o,--output", o->output,
                       "Folder for tables.md, and for the cases of alarms and misses");

@@ -9,6 +9,7 @@
 #include "ir/hash.h"
 #include "judge/relation.h"
 #include "judge/rung.h"
+#include "report/reportable.h"
 #include "systems/capture.h"
 #include "systems/environments.h"
 #include "systems/kinds.h"
@@ -262,11 +263,13 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   finding.eager = *verdict_of(last.verdicts, eager);
   if (const Run* run = run_of(last, finding.minimal, verdict.system)) finding.system_run = *run;
   if (const Run* run = run_of(last, finding.minimal, eager)) finding.eager_run = *run;
-  if (how.look_again) look_again(finding, one, table, scheduler);
   try {
     finding.exact = Oracle(table).exact(finding.minimal);
   } catch (const Error&) {
     // a program without exact values can still be a finding
+  }
+  if (how.look_again || (how.look_if_reportable && worth_a_second_look(finding, table))) {
+    look_again(finding, one, table, scheduler);
   }
   return finding;
 }

@@ -38,6 +38,7 @@ struct InvestigateOptions {
   std::function<bool()> stopped;
   std::string capture_fault = {};  // planted into captures (systems/capture.h)
   bool look_again = false;         // at a second instruction set and in newer releases (SecondLook)
+  bool look_if_reportable = false;  // likewise, where that is all that a report lacks
 };
 std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
                                    const JudgeOptions& options, const OpTable& table,

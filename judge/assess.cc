@@ -36,7 +36,8 @@ class TensorAssessment {
     const ExactTensor& truth = exact.tensors[index];
     if (!result.present || !truth.present) return;
     ElementCheck check =
-        check_elements(result, is_eager_ ? nullptr : eager, truth, rung_, out_.facts);
+        check_elements(result, is_eager_ ? nullptr : eager, truth, rung_, out_.facts,
+                       [&] { return &reference_.expected(salt).tensors[index]; });
     out_.compared |= check.comparable;
     if (check.masked_difference) masked(truth, check);
     const bool differs = !check.same_as_eager;
@@ -178,6 +179,12 @@ const std::vector<Spread>& Reference::spreads(Values& values, std::uint64_t salt
 }
 
 const Exact& Reference::exact(std::uint64_t salt) { return exact(values_[salt], salt); }
+
+const Exact& Reference::expected(std::uint64_t salt) {
+  Values& values = values_[salt];
+  if (!values.expected) values.expected = oracle_.expected(case_, salt);
+  return *values.expected;
+}
 
 const std::vector<Spread>& Reference::spreads(std::uint64_t salt, const FreedomSet& freedom) {
   return spreads(values_[salt], salt, freedom);

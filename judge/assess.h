@@ -34,12 +34,14 @@ class Reference {
   // Evaluates input sets ahead of their use, on all cores.
   void prepare(const std::vector<std::uint64_t>& salts, const FreedomSet& freedom);
   const Exact& exact(std::uint64_t salt);
+  // Oracle::expected, evaluated when first asked for.
+  const Exact& expected(std::uint64_t salt);
   // Spread of each tensor of exact(salt) under a freedom set.
   const std::vector<Spread>& spreads(std::uint64_t salt, const FreedomSet& freedom);
 
  private:
   struct Values {
-    std::optional<Exact> exact;
+    std::optional<Exact> exact, expected;
     std::map<std::string, std::vector<Spread>> spreads;  // by name of the freedom set
   };
   const Exact& exact(Values& values, std::uint64_t salt) const;

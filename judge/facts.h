@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,8 +67,11 @@ struct ElementCheck {
   bool masked_difference = false;  // differs from eager where only masked elements do
   std::uint8_t masked_marks = 0;   // why they are masked
 };
+// `expected`: the same tensor by Oracle::expected, asked for where the bound says nothing of a
+// result that is not finite; null, or nothing to call: such an element is left alone.
 ElementCheck check_elements(const TensorResult& result, const TensorResult* eager,
                             const ExactTensor& exact, const std::string& rung,
-                            std::vector<Fact>& facts);
+                            std::vector<Fact>& facts,
+                            const std::function<const ExactTensor*()>& expected = nullptr);
 
 }  // namespace ulpfuzz

@@ -15,7 +15,14 @@ namespace {
 namespace model = judge_model;
 
 // What an element says of a system.
-enum class Element : std::uint8_t { kWithin, kUnbounded, kMasked, kWrong, kNonFinite };
+enum class Element : std::uint8_t {
+  kWithin,
+  kUnbounded,
+  kUnboundedNonFinite,  // as the last, and only the expected errors say whether it may be
+  kMasked,
+  kWrong,
+  kNonFinite
+};
 
 double allowance(const ExactTensor& exact, std::size_t i) {
   return model::kBoundFactor * bound_of(exact, i);
@@ -25,7 +32,10 @@ Element judge_real(double y, const ExactTensor& exact, std::size_t i) {
   const double e = exact.values[i];
   const Standing stands = standing(exact, i);
   if (stands == Standing::kMasked) return Element::kMasked;
-  if (stands == Standing::kUnbounded) return Element::kUnbounded;
+  if (stands == Standing::kUnbounded) {
+    return std::isfinite(e) && !std::isfinite(y) ? Element::kUnboundedNonFinite
+                                                 : Element::kUnbounded;
+  }
   const double allowed = allowance(exact, i);
   if (std::isnan(e)) return std::isnan(y) ? Element::kWithin : Element::kNonFinite;
   if (std::isinf(e)) return y == e ? Element::kWithin : Element::kNonFinite;
@@ -38,6 +48,25 @@ Element judge_real(double y, const ExactTensor& exact, std::size_t i) {
   }
   return error_of(y, exact, i) <= allowed ? Element::kWithin : Element::kWrong;
 }
+
+// An element of which the bound says nothing is not finite where the exact value is: is it so in
+// all legal executions, poles and ends of ranges included, as far as independent errors tell?
+class Finiteness {
+ public:
+  explicit Finiteness(const std::function<const ExactTensor*()>& expected) : ask_(expected) {}
+  Element of(Element element, std::size_t i) {
+    if (element != Element::kUnboundedNonFinite) return element;
+    if (!asked_ && ask_) expected_ = ask_();
+    asked_ = true;
+    const bool must = expected_ != nullptr && standing(*expected_, i) == Standing::kBounded;
+    return must ? Element::kNonFinite : Element::kUnbounded;
+  }
+
+ private:
+  const std::function<const ExactTensor*()>& ask_;
+  bool asked_ = false;
+  const ExactTensor* expected_ = nullptr;
+};
 
 Element judge_integer(std::int64_t y, const ExactTensor& exact, std::size_t i) {
   if (i < exact.acceptable.size() && !exact.acceptable[i].empty()) {
@@ -100,8 +129,10 @@ Fact element_fact(Element element, const ExactTensor& exact, const Numbers& got,
 
 ElementCheck check_elements(const TensorResult& result, const TensorResult* eager,
                             const ExactTensor& exact, const std::string& rung,
-                            std::vector<Fact>& facts) {
+                            std::vector<Fact>& facts,
+                            const std::function<const ExactTensor*()>& expected) {
   ElementCheck check;
+  Finiteness finiteness(expected);
   TensorMeasure& m = check.measure;
   m.tensor = exact.name;
   m.rung = rung;
@@ -123,8 +154,8 @@ ElementCheck check_elements(const TensorResult& result, const TensorResult* eage
   std::int64_t eager_outside = 0;
   double worst_share = -1;
   for (std::size_t i = 0; i < n; ++i) {
-    const Element element =
-        integral ? judge_integer(got.integers[i], exact, i) : judge_real(got.reals[i], exact, i);
+    const Element element = integral ? judge_integer(got.integers[i], exact, i)
+                                     : finiteness.of(judge_real(got.reals[i], exact, i), i);
     if (element == Element::kMasked) {
       ++m.masked;
       if (other && got.differs(*other, i)) {
@@ -154,7 +185,7 @@ ElementCheck check_elements(const TensorResult& result, const TensorResult* eage
     // Where eager is outside too, the reference and eager disagree: that is eager's verdict.
     if (other) {
       const Element of_eager = integral ? judge_integer(other->integers[i], exact, i)
-                                        : judge_real(other->reals[i], exact, i);
+                                        : finiteness.of(judge_real(other->reals[i], exact, i), i);
       if (of_eager == Element::kWrong || of_eager == Element::kNonFinite) {
         if (got.differs(*other, i)) ++eager_outside;
         continue;
