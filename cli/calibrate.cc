@@ -46,6 +46,11 @@ void write_tables(const Calibration& result, const fs::path& folder) {
   file << tables(result);
   file.close();
   if (!file) throw Error((folder / "tables.md").string(), "cannot be written");
+  if (result.fit_csv.empty()) return;
+  std::ofstream samples(folder / "fit.csv");
+  samples << result.fit_csv;
+  samples.close();
+  if (!samples) throw Error((folder / "fit.csv").string(), "cannot be written");
 }
 
 ExitStatus run(Options& o) {
@@ -107,7 +112,7 @@ void add_calibrate(CLI::App& app, Action& action) {
       "Measure the judge: false alarms on systems known to be right, and planted faults");
   command->add_flag("--quick", o->quick, "A small one, for CI: about a minute of CPU time");
   command->add_option("--only", o->calibrate.only,
-                      "One part: legal, real or faults; or one planted fault (attn-scale)");
+                      "One part: legal, real, faults or fit; or one planted fault (attn-scale)");
   command->add_option("--seed", o->calibrate.seed, "Same seed, same cases")->capture_default_str();
   add_counts(*command, o->calibrate);
   command

@@ -17,7 +17,7 @@
 namespace ulpfuzz {
 namespace {
 
-constexpr int kMostRounds = 8;  // of requests, before the judge must have decided
+constexpr int kMostRounds = 12;  // of requests, before the judge must have decided
 
 const Verdict* verdict_of(const std::vector<Verdict>& verdicts, const std::string& system) {
   const auto it = std::find_if(verdicts.begin(), verdicts.end(),
@@ -47,7 +47,10 @@ JudgeOptions options_for(const Verdict& verdict, const JudgeOptions& options) {
   JudgeOptions one = options;
   one.systems = {parse_system(verdict.system)};
   one.ladder = JudgeOptions::Ladder::kNone;  // see case_on_rung
-  one.confirm = verdict.primary == VerdictKind::kLessAccurate;
+  // Claims of statistics need fresh input sets (judge/claims.h).
+  one.confirm = std::ranges::all_of(verdict.facts, [&](const Fact& fact) {
+    return fact.kind != verdict.primary || fact.strength == "statistical";
+  });
   one.relations.clear();
   if (const Relation* broken = relation_of(leading(verdict))) {
     one.relations = {std::string(broken->name)};

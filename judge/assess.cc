@@ -18,27 +18,18 @@ namespace model = judge_model;
 
 bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
-double deviation(const Spread& legal) { return std::hypot(legal.sd_log, model::kMisfit); }
-
-Fact statistical(VerdictKind kind, const std::string& tensor, const std::string& rung, double ratio,
-                 const TensorMeasure& m, std::string what) {
-  Fact fact;
-  fact.kind = kind;
-  fact.tensor = tensor;
-  fact.rung = rung;
-  fact.strength = "statistical";
-  fact.statistic = std::exp(ratio);
-  fact.detail = fmt::format("{}: RMS error {:.3g} is {:.3g} times that of a legal execution; {}",
-                            tensor, m.rms_error, std::exp(ratio), what);
-  return fact;
-}
-
 // Everything about one tensor of one input set.
 class TensorAssessment {
  public:
   TensorAssessment(Assessment& out, bool is_eager, const FreedomSet& freedom,
-                   const std::string& rung, Reference& reference)
-      : out_(out), is_eager_(is_eager), freedom_(freedom), rung_(rung), reference_(reference) {}
+                   const std::string& rung, Reference& reference,
+                   const std::vector<std::string>& watched)
+      : out_(out),
+        is_eager_(is_eager),
+        freedom_(freedom),
+        rung_(rung),
+        reference_(reference),
+        watched_(watched) {}
 
   void assess(const TensorResult& result, const TensorResult* eager, const Exact& exact,
               std::size_t index, std::uint64_t salt) {
@@ -50,9 +41,10 @@ class TensorAssessment {
     out_.compared |= check.comparable;
     if (check.masked_difference) masked(truth, check);
     const bool differs = !check.same_as_eager;
-    // A tensor that equals eager's bit for bit says nothing of the compiler.
-    if (!is_integral(truth.type.dtype) && check.comparable && !exact.quad &&
-        (is_eager_ ? check.measure.rms_error > 0 : differs)) {
+    const bool testable = !is_integral(truth.type.dtype) && check.comparable && !exact.quad;
+    if (testable && std::ranges::find(watched_, truth.name) != watched_.end()) {
+      watch(result, eager, truth, index, salt);
+    } else if (testable && (is_eager_ ? check.measure.rms_error > 0 : differs)) {
       against_legal(result, truth, check, index, salt);
     } else if (!is_eager_ && differs && check.comparable) {
       reordered(truth, "differs from eager, inside the bound");
@@ -74,6 +66,15 @@ class TensorAssessment {
     out_.facts.push_back(std::move(fact));
   }
 
+  void watch(const TensorResult& result, const TensorResult* eager, const ExactTensor& truth,
+             std::size_t index, std::uint64_t salt) {
+    const Spread& legal = reference_.spreads(salt, freedom_)[index];
+    if (!legal.valid) return;
+    out_.observed[truth.name][salt] = deviations(result.reals(), truth, legal);
+    if (is_eager_ || eager == nullptr || eager->layout.dtype != result.layout.dtype) return;
+    out_.eager_observed[truth.name][salt] = deviations(eager->reals(), truth, legal);
+  }
+
   void against_legal(const TensorResult& result, const ExactTensor& truth, ElementCheck& check,
                      std::size_t index, std::uint64_t salt) {
     const Spread& legal = reference_.spreads(salt, freedom_)[index];
@@ -82,18 +83,14 @@ class TensorAssessment {
       if (!is_eager_) reordered(truth, "differs from eager, inside the bound");
       return;
     }
-    const double ratio = log_ratio(result.reals(), truth, legal);
+    check.measure.deviations = deviations(result.reals(), truth, legal);
+    out_.observed[truth.name][salt] = check.measure.deviations;
+    const double ratio =
+        check.measure.deviations.at(static_cast<std::size_t>(Statistic::kDrift)).value;
     check.measure.rms_ratio = std::exp(ratio);
-    const double excess = (ratio - model::kMargin) / deviation(legal);
-    out_.excess[truth.name] += excess;
-    out_.ratio[truth.name] += ratio;
     const DType narrow = narrowest(truth);
     if (is_half(narrow)) {
       out_.doubtful |= ratio > model::kClimbRatio || check.measure.bound_ratio > model::kClimbBound;
-    } else if (ratio - model::kWrongRatio > model::kConfirm * deviation(legal) &&
-               !eager_is_no_better(check.measure)) {
-      out_.facts.push_back(statistical(VerdictKind::kWrong, truth.name, rung_, ratio, check.measure,
-                                       "semantic faults look so, rounding does not"));
     }
     if (is_eager_) return;
     if (is_half(narrow)) {
@@ -109,12 +106,6 @@ class TensorAssessment {
     } else {
       reordered(truth, "differs from eager within accumulation error");
     }
-  }
-
-  // Where eager lies as far out, the reference or a formula that both use is to be asked: that is
-  // eager's verdict.
-  bool eager_is_no_better(const TensorMeasure& m) const {
-    return !is_eager_ && m.eager_rms_error > m.rms_error / 4;
   }
 
   void reordered(const ExactTensor& truth, const char* detail) {
@@ -137,6 +128,7 @@ class TensorAssessment {
   const FreedomSet& freedom_;
   const std::string& rung_;
   Reference& reference_;
+  const std::vector<std::string>& watched_;
 };
 
 // What several input sets show alike, said once: by the one that shows it most.
@@ -212,7 +204,8 @@ void Reference::prepare(const std::vector<std::uint64_t>& salts, const FreedomSe
 
 Assessment assess(const Run& run, const Run& eager, bool is_eager,
                   const std::vector<std::uint64_t>& input_sets, const FreedomSet& freedom,
-                  const std::string& rung, Reference& reference, bool values) {
+                  const std::string& rung, Reference& reference, bool values,
+                  const std::vector<std::string>& watched) {
   Assessment out;
   if (!run.has_values) {
     free_relation_facts({run, eager, is_eager, input_sets, rung, out.facts});
@@ -223,7 +216,7 @@ Assessment assess(const Run& run, const Run& eager, bool is_eager,
       is_eager ? eager_event_facts(run, rung, out.facts) : event_facts(run, eager, rung, out.facts);
   if (!has_results) return out;
   free_relation_facts({run, eager, is_eager, input_sets, rung, out.facts});
-  TensorAssessment tensors(out, is_eager, freedom, rung, reference);
+  TensorAssessment tensors(out, is_eager, freedom, rung, reference, watched);
   if (values) reference.prepare(input_sets, freedom);
   std::set<std::uint64_t> open(input_sets.begin(), input_sets.end());
   int sets = 0;
@@ -241,9 +234,6 @@ Assessment assess(const Run& run, const Run& eager, bool is_eager,
     }
   }
   out.facts = said_once(out.facts, sets);
-  for (auto* means : {&out.excess, &out.ratio}) {
-    for (auto& [tensor, value] : *means) value /= std::max(sets, 1);
-  }
   return out;
 }
 

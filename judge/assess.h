@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/claims.h"
 #include "judge/facts.h"
 #include "judge/judge.h"
 
@@ -16,9 +17,10 @@ struct Assessment {
   std::vector<TensorMeasure> measures;
   bool compared = false;  // results were held against exact values
   bool doubtful = false;  // a half-precision result is far out in its freedom: climb the ladder
-  // Excess over the margin in standard deviations, of each tensor, averaged over the input sets.
-  std::map<std::string, double> excess;
-  std::map<std::string, double> ratio;  // mean log ratio to the legal executions
+  Observed observed;      // deviations from legal executions, by tensor and input set
+  // Eager's own results held against the legal executions of the system: where it lies as far out.
+  // Of `watched` tensors alone.
+  Observed eager_observed;
   std::vector<KernelTensorRow> kernels;
 };
 
@@ -54,9 +56,11 @@ class Reference {
 
 // `run` beside `eager` on one rung, as far as `input_sets` go: other sets of the runs are not
 // looked at. Pass the same run twice to assess eager itself. Without `values` nothing is held
-// against exact values.
+// against exact values. A tensor that equals eager's bit for bit says nothing of a compiler and is
+// not observed, unless it is `watched`: leaving such input sets out of a test would bias it.
 Assessment assess(const Run& run, const Run& eager, bool is_eager,
                   const std::vector<std::uint64_t>& input_sets, const FreedomSet& freedom,
-                  const std::string& rung, Reference& reference, bool values);
+                  const std::string& rung, Reference& reference, bool values,
+                  const std::vector<std::string>& watched = {});
 
 }  // namespace ulpfuzz

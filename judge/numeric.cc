@@ -7,6 +7,7 @@
 #include "judge/elements.h"
 #include "judge/facts.h"
 #include "judge/model.h"
+#include "judge/statistics.h"
 
 namespace ulpfuzz {
 namespace {

@@ -99,7 +99,7 @@ TEST(Calibrate, MistakesAreOneLine) {
   EXPECT_THAT(bad.err, HasSubstr("bad.json#/0: lacks 'verdict'"));
   const Output no_fault = ulpfuzz_run({"calibrate", "--only", "no-such-fault"});
   EXPECT_EQ(no_fault.status, 2);
-  EXPECT_THAT(no_fault.err, HasSubstr("'no-such-fault' is neither legal, real or faults"));
+  EXPECT_THAT(no_fault.err, HasSubstr("'no-such-fault' is neither legal, real, faults or fit"));
 }
 
 }  // namespace

@@ -381,38 +381,5 @@ TEST(Elements, PartsOfAComplexElementShareABound) {
   EXPECT_EQ(kind({1, 2.9f, 3, 4}), VerdictKind::kWrong);
 }
 
-using Runs = std::vector<std::vector<double>>;
-
-std::vector<double> shifted(double e) { return {1 + e, 2 - e, 3 + e, 4 - e}; }
-
-TEST(Spread, ARunLikeTheLegalOnesHasRatioOne) {
-  const ExactTensor exact = exact_floats({1, 2, 3, 4}, 1);
-  const Spread s = spread({shifted(0.9e-3), shifted(1e-3), shifted(1.1e-3)}, exact);
-  ASSERT_TRUE(s.valid);
-  EXPECT_NEAR(log_ratio(shifted(1e-3), exact, s), 0, 0.01);
-  EXPECT_NEAR(log_ratio(shifted(10e-3), exact, s), std::log(10), 0.01);
-  EXPECT_FALSE(spread({{1, 2, 3, 4}}, exact).valid);  // one run has no spread
-}
-
-TEST(Spread, ErrorsBelowTheFinalRoundingAreNotToldApart) {
-  const ExactTensor exact = exact_floats({1, 1, 1, 1}, 1);
-  const Spread s = spread(Runs(3, {1 + 1e-7, 1, 1 - 1e-7, 1 + 1e-7}), exact);
-  EXPECT_LT(log_ratio({1, 1, 1, 1}, exact, s), 0);
-  EXPECT_GT(log_ratio({1, 1, 1, 1}, exact, s), -2);
-  EXPECT_GT(log_ratio({1 + 1e-5, 1, 1 + 1e-5, 1}, exact, s), 3);
-}
-
-// Where all legal executions are exactly 0 they say nothing, however far a result lies from it:
-// that is for the bound. Where they merely round well a worse result counts.
-TEST(Spread, ZerosThatAllAgreeOnDoNotCount) {
-  const ExactTensor exact = exact_floats({1, 0, 3, 4}, 1);
-  const Spread s = spread(Runs(3, {1 + 1e-3, 0, 3, 4}), exact);
-  ASSERT_TRUE(s.valid);
-  EXPECT_NEAR(log_ratio({1 + 1e-3, 1e-2, 3, 4}, exact, s), 0, 1e-3);
-  EXPECT_NEAR(log_ratio({1 + 1e-2, 0, 3, 4}, exact, s), std::log(10), 1e-3);
-  EXPECT_GT(log_ratio({1, 0, 3.5, 4}, exact, s), 3);
-  EXPECT_FALSE(spread(Runs(3, {0, 0}), exact_floats({0, 0}, 1)).valid);
-}
-
 }  // namespace
 }  // namespace ulpfuzz
