@@ -97,6 +97,11 @@ nlohmann::json to_json(const CampaignSummary& s) {
           {"valid", s.valid},
           {"verdicts", verdicts},
           {"findings", findings},
+          {"statistics",
+           {{"tests", s.errors.tests},
+            {"claims", s.errors.claims},
+            {"false_claims", s.errors.false_claims},
+            {"false_discovery_rate", s.errors.false_discovery_rate}}},
           {"cpu_seconds", s.cpu_seconds},
           {"wall_seconds", s.wall_seconds},
           {"share_in_systems", s.share_in_systems},
@@ -114,6 +119,12 @@ void print_summary(const CampaignSummary& s, std::uint64_t seed) {
   for (const auto& [key, count] : s.verdicts) by_system[key.second][key.first] = count;
   for (const auto& [system, counts] : by_system)
     fmt::print("  {}: {}\n", system, counts_of(counts));
+  if (s.errors.tests > 0) {
+    fmt::print(
+        "{} statistical tests, {} claims; at most {:.2g} false ones expected (false discovery rate "
+        "at most {:.2g})\n",
+        s.errors.tests, s.errors.claims, s.errors.false_claims, s.errors.false_discovery_rate);
+  }
   fmt::print("{} finding{}\n", s.findings.size(), s.findings.size() == 1 ? "" : "s");
   for (const auto& [f, gate] : s.findings) {
     fmt::print("  {}  {}{}{}  {}\n", f.id, to_string(f.signature),

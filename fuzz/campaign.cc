@@ -110,6 +110,8 @@ class Loop {
     summary.cpu_seconds = own_cpu_seconds() - own_cpu_at_start_ + usage.system_cpu_seconds;
     summary.share_in_systems =
         summary.wall_seconds > 0 ? usage.system_wall_seconds / summary.wall_seconds : 0;
+    const Store::Campaign all = store_.campaign(campaign_);
+    summary.errors = error_rate(all.tests, all.e_values);
     summary.stopped = stop_;
     return summary;
   }
@@ -162,9 +164,13 @@ class Loop {
     progress.campaign = campaign_;
     progress.next_index = next_ + static_cast<std::uint64_t>(n);
     progress.cases = n;
-    for (const Judged& one : judged) {
-      progress.valid += valid(one) ? 1 : 0;
-      for (const Verdict& verdict : one.verdicts) {
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      progress.valid += valid(judged[i]) ? 1 : 0;
+      for (const Verdict& verdict : judged[i].verdicts) {
+        progress.tests += verdict.tests;
+        for (const double e_value : claimed(verdict)) {
+          progress.claims.push_back({numbers[i], verdict.system, e_value});
+        }
         ++progress.verdicts[{std::string(name(verdict.primary)), verdict.system}];
       }
     }

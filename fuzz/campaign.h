@@ -10,6 +10,7 @@
 
 #include "fuzz/store.h"
 #include "generators/generate.h"
+#include "judge/error_rate.h"
 #include "report/reportable.h"
 #include "systems/scheduler.h"
 
@@ -46,7 +47,8 @@ struct CampaignSummary {
   std::int64_t cases = 0, valid = 0;
   std::map<std::pair<std::string, std::string>, std::int64_t> verdicts;  // (kind, system)
   std::vector<CampaignFinding> findings;                                 // of this campaign
-  double cpu_seconds = 0;                                                // whole process tree
+  ErrorRate errors;  // of the statistical claims of the whole campaign, from its first case on
+  double cpu_seconds = 0;  // whole process tree
   double wall_seconds = 0;
   double share_in_systems = 0;  // of the wall, during which a system was at work
   bool stopped = false;         // by the user
