@@ -16,7 +16,7 @@ ifeq ($(BUILD),)
 $(error unknown PRESET '$(PRESET)': default, debug or asan)
 endif
 
-.PHONY: help setup build test test-slow calibrate fuzz bench check clean
+.PHONY: help setup build test test-slow reductions calibrate fuzz bench check clean
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo 'make build    build/ulpfuzz and build/ulpfuzz-libtorch (PRESET=debug or asan for others)'
 	@echo 'make test     all tests'
 	@echo 'make test-slow  eager@cpp against eager@py on 2,000 cases, operator rows on 30 programs each'
+	@echo 'make reductions  the tables of docs/reducers.md (hours); ARGS="--only TEXT" for some lines'
 	@echo 'make calibrate  the judge measured: false alarms and recall (hours); ARGS="--quick" in a minute'
 	@echo 'make fuzz     fuzz for two minutes; ARGS= goes to "ulpfuzz fuzz", a later --time wins'
 	@echo 'make bench    all benchmarks'
@@ -48,6 +49,10 @@ test: build
 test-slow: build
 	@ULPFUZZ_BUILD_DIR=$(BUILD) ULPFUZZ_PARITY_CASES=2000 $(BUILD)/test_e2e --gtest_filter='EagerParity.*' $(ARGS)
 	@ULPFUZZ_BUILD_DIR=$(BUILD) ULPFUZZ_ROW_CASES=30 $(BUILD)/test_ops --gtest_filter='Rows.*' $(ARGS)
+
+reductions: build
+	@for what in planted known minifier; do \
+	  .venv/bin/python tests/reductions/run.py $$what --ulpfuzz $(BUILD)/ulpfuzz $(ARGS) || exit 1; done
 
 calibrate: build
 	@$(BUILD)/ulpfuzz calibrate -o ulpfuzz-out/calibration $(ARGS)

@@ -8,6 +8,7 @@
 #include "cli/time.h"
 #include "fuzz/store.h"
 #include "generators/family.h"
+#include "importers/source.h"
 #include "ir/error.h"
 #include "ir/verify.h"
 #include "ops/table.h"
@@ -23,6 +24,14 @@ std::atomic<bool> stop_flag{false};
 void on_signal(int signal) {
   stop_flag = true;
   std::signal(signal, SIG_DFL);
+}
+
+// A file that is no case yet becomes one as `import` makes it without options.
+Case read_or_import(const std::string& path, Scheduler& scheduler) {
+  if (!is_source(path)) return read_case(path);
+  Imported imported = import_source(path, {}, scheduler);
+  for (const std::string& note : imported.notes) fmt::print(stderr, "{}: {}\n", path, note);
+  return std::move(imported.test);
 }
 
 }  // namespace
@@ -94,7 +103,7 @@ Case find_case(const std::string& named, const std::filesystem::path& store, Sch
   if (fs::is_directory(path)) {
     path = fs::exists(path / "minimal.json") ? path / "minimal.json" : path / "case.json";
   }
-  const Case c = capture(lower(read_case(path.string())), scheduler, capture_fault);
+  const Case c = capture(lower(read_or_import(path.string(), scheduler)), scheduler, capture_fault);
   verify(c, op_table(), path.string());
   return c;
 }

@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
       "  1. ulpfuzz fuzz --time 120s       look for faults; findings go to ulpfuzz-store/\n"
       "  2. ulpfuzz show FINDING           read the smallest program that shows one\n"
       "  3. ulpfuzz judge FINDING          every system against the exact value\n"
-      "  4. ulpfuzz minimize CASE          reduce a case of your own for a bug report\n"
+      "  4. ulpfuzz import SOURCE          make a case of a configuration of your own\n"
+      "     ulpfuzz minimize CASE          reduce it for a bug report\n"
       "  5. ulpfuzz replay corpus/         in CI: newly broken, newly fixed\n\n"
       "Exit status: 0 nothing found, 1 a finding, 2 bad usage or input, 3 undecided,\n"
       "4 a named system is not available."};
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   add_tolerance(app, action);
   add_minimize(app, action);
   add_replay(app, action);
+  add_import(app, action);
   add_show(app, action);
   add_fakes(app, action);
   add_kernels(app, action);

@@ -13,7 +13,9 @@
 #include "ir/error.h"
 #include "judge/relation.h"
 #include "ops/table.h"
+#include "reducers/reducer.h"
 #include "report/report.h"
+#include "systems/process.h"
 
 namespace ulpfuzz {
 namespace {
@@ -27,6 +29,8 @@ struct Options {
   bool explain = false;
   bool no_values = false;
   std::string relations = "none";
+  bool steps = false;
+  bool no_looks = false;
   bool json = false;
 };
 
@@ -56,10 +60,33 @@ void write_finding(const std::filesystem::path& folder, const Finding& finding) 
   write(folder / "report.md", report_md(finding, op_table()));
 }
 
-void show_progress(const ReductionProgress& p) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\r\033[K{}: {} steps, {} candidates tried", p.pass, p.steps, p.tried);
+// A line that is written over on a terminal; with --steps a line a batch.
+void show_progress(const ReductionProgress& p, double cpu_seconds, double seconds_left,
+                   bool steps) {
+  if (!steps && isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr,
+             "{}{}: {} nodes, {} elements, {} steps, {} tried, {:.0f} CPU s, {:.0f} s left{}",
+             steps ? "" : "\r\033[K", p.pass, p.nodes, p.elements, p.steps, p.tried, cpu_seconds,
+             std::max(seconds_left, 0.0), steps ? "\n" : "");
   std::fflush(stderr);
+}
+
+// Of the case as it came where it is a model or module, whose fields have names; else of the
+// smallest program.
+void add_explanation(Finding& finding, const JudgeOptions& judge, const Options& o,
+                     Scheduler& scheduler) {
+  const Case& shown = has_origin(finding.original) ? finding.original : finding.minimal;
+  ExplainOptions how;
+  how.capture_fault = o.systems.capture_fault();
+  how.stopped = [] { return stop_requested().load(); };
+  Explanation found = explain(shown, finding.signature, judge, op_table(), scheduler, how);
+  finding.variations = std::move(found.variations);
+  finding.conditions = sentence(found.conditions);
+  for (const Neighbour& n : found.conditions.neighbours) {
+    finding.variations.push_back(
+        {n.dimension, "nearest that passes: " + to_text(n.own) + " -> " + to_text(n.passes), false,
+         "passes"});
+  }
 }
 
 ExitStatus run(const Options& o) {
@@ -85,20 +112,33 @@ ExitStatus run(const Options& o) {
     }
     return status_of(verdicts);
   }
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(budget);
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::duration<double>(budget);
+  const auto seconds_left = [&] {
+    return std::chrono::duration<double>(deadline - Clock::now()).count();
+  };
+  const auto cpu = [&] { return own_cpu_seconds() + scheduler.usage().system_cpu_seconds; };
   InvestigateOptions how;
   how.cpu_budget_seconds = 1e9;
-  how.progress = show_progress;
-  how.look_again = true;
+  how.progress = [&](const ReductionProgress& p) {
+    show_progress(p, cpu(), seconds_left(), o.steps);
+  };
+  how.look_again = !o.no_looks;
   how.capture_fault = o.systems.capture_fault();
-  how.stopped = [&] { return stop_requested() || std::chrono::steady_clock::now() > deadline; };
+  how.stopped = [&] { return stop_requested() || seconds_left() <= 0; };
+  const std::filesystem::path folder =
+      o.output.empty() ? std::filesystem::path(o.named).stem().string() + "-minimal" : o.output;
+  std::filesystem::create_directories(folder);
+  how.state = folder / "reduction.json";
+  how.certify = true;
+  SeenAgain again;
+  how.begun = [&](const SeenAgain& seen) { again = seen; };
   auto finding = investigate(c, *verdict, judge, op_table(), scheduler, how);
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
   if (!finding)
-    throw Error(o.named, "the finding was not seen again: " + to_string(signature(*verdict)));
-  if (o.explain) finding->variations = explain(c, finding->signature, judge, op_table(), scheduler);
-  const std::filesystem::path folder =
-      o.output.empty() ? std::filesystem::path(o.named).stem().string() + "-minimal" : o.output;
+    throw Error(o.named, fmt::format("the finding was lost: {} was seen on {} of {} more looks",
+                                     to_string(signature(*verdict)), again.seen, again.looks));
+  if (o.explain) add_explanation(*finding, judge, o, scheduler);
   write_finding(folder, *finding);
   object = {{"found", true},
             {"case", hashes(c).whole},
@@ -107,8 +147,20 @@ ExitStatus run(const Options& o) {
             {"system", finding->signature.system},
             {"reduced", finding->reduced},
             {"nodes", finding->minimal.program.nodes.size()},
+            {"elements", elements_of(finding->minimal.program)},
+            {"steps", finding->steps},
+            {"tried", finding->tried},
+            {"seen", again.seen},
+            {"looks", again.looks},
+            {"conditions", finding->conditions},
+            {"single_steps", nlohmann::json::object()},
+            {"cpu_seconds", cpu()},
             {"folder", folder.string()},
             {"variations", nlohmann::json::array()}};
+  for (const PassCount& count : finding->single_steps) {
+    if (count.candidates == 0) continue;
+    object["single_steps"][count.pass] = {count.candidates, count.still_fail};
+  }
   for (const Variation& v : finding->variations) {
     object["variations"].push_back(
         {{"what", v.what}, {"change", v.change}, {"fails", v.fails}, {"verdict", v.verdict}});
@@ -118,7 +170,11 @@ ExitStatus run(const Options& o) {
   } else {
     fmt::print("{}: {} nodes{}, in {}\n", to_string(finding->signature),
                finding->minimal.program.nodes.size(),
-               finding->reduced ? "" : " (the budget ended the reduction)", folder.string());
+               finding->reduced
+                   ? ""
+                   : " (the budget ended the reduction; the same command goes on with it)",
+               folder.string());
+    if (!finding->conditions.empty()) fmt::print("{}\n", finding->conditions);
     for (const Variation& v : finding->variations) {
       fmt::print("  {:<32} {}, {}\n",
                  v.fails ? "fails in the same way with" : "does not fail so with", v.what,
@@ -146,6 +202,9 @@ void add_minimize(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--explain", o->explain,
                     "Also change one thing at a time, to say what may vary");
+  command->add_flag("--steps", o->steps, "A line on stderr for each batch of candidates");
+  command->add_flag("--no-looks", o->no_looks,
+                    "Do not look at other instruction sets and releases in the end");
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
   o->systems.add_to(*command);
   o->systems.add_device_to(*command);

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <iterator>
 
+#include "fuzz/sightings.h"
 #include "generators/family.h"
 #include "ir/error.h"
 #include "ir/hash.h"
@@ -33,32 +34,10 @@ const Run* run_of(const Judged& judged, const Case& c, const std::string& system
   return nullptr;
 }
 
-// Verdicts on how a run ended, not on what it returned.
-bool is_event(VerdictKind kind) { return kind <= VerdictKind::kAcceptReject; }
-
 const Fact& leading(const Verdict& verdict) {
   static const Fact kNone;
   const auto it = std::ranges::find(verdict.facts, verdict.primary, &Fact::kind);
   return it == verdict.facts.end() ? kNone : *it;
-}
-
-// What is needed to see this verdict again, and no more.
-JudgeOptions options_for(const Verdict& verdict, const JudgeOptions& options) {
-  JudgeOptions one = options;
-  one.systems = {parse_system(verdict.system)};
-  one.ladder = JudgeOptions::Ladder::kNone;  // see case_on_rung
-  // Claims of statistics need fresh input sets (judge/claims.h).
-  one.confirm = std::ranges::all_of(verdict.facts, [&](const Fact& fact) {
-    return fact.kind != verdict.primary || fact.strength == "statistical";
-  });
-  one.relations.clear();
-  if (const Relation* broken = relation_of(leading(verdict))) {
-    one.relations = {std::string(broken->name)};
-    one.values = false;  // two runs show it, whatever exact values say
-  }
-  one.profile = verdict.primary == VerdictKind::kKernelMismatch ||
-                verdict.primary == VerdictKind::kStrideAssert;
-  return one;
 }
 
 // The case on the rung of the ladder where the verdict was reached, so that reduction needs no
@@ -143,6 +122,24 @@ void look_again(Finding& finding, const JudgeOptions& options, const OpTable& ta
 
 }  // namespace
 
+JudgeOptions options_for(const Verdict& verdict, const JudgeOptions& options) {
+  JudgeOptions one = options;
+  one.systems = {parse_system(verdict.system)};
+  one.ladder = JudgeOptions::Ladder::kNone;  // see case_on_rung
+  // Claims of statistics need fresh input sets (judge/claims.h).
+  one.confirm = std::ranges::all_of(verdict.facts, [&](const Fact& fact) {
+    return fact.kind != verdict.primary || fact.strength == "statistical";
+  });
+  one.relations.clear();
+  if (const Relation* broken = relation_of(leading(verdict))) {
+    one.relations = {std::string(broken->name)};
+    one.values = false;  // two runs show it, whatever exact values say
+  }
+  one.profile = verdict.primary == VerdictKind::kKernelMismatch ||
+                verdict.primary == VerdictKind::kStrideAssert;
+  return one;
+}
+
 std::vector<Judged> judge_cases(const std::vector<Case>& lowered, const JudgeOptions& options,
                                 const OpTable& table, Scheduler& scheduler, Company company) {
   return judge_cases(lowered, std::vector(lowered.size(), options), table, scheduler, company);
@@ -190,42 +187,23 @@ std::vector<Judged> judge_cases(const std::vector<Case>& lowered,
   return results;
 }
 
-std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
-                                   const JudgeOptions& options, const OpTable& table,
-                                   Scheduler& scheduler, const InvestigateOptions& how) {
-  const Signature wanted = signature(verdict);
-  const JudgeOptions one = options_for(verdict, options);
-  const SystemSpec system = parse_system(verdict.system);
-  const Case start =
-      asked_of(system, case_on_rung(shown_by, verdict, table, scheduler, how.capture_fault));
-  const bool event = is_event(wanted.kind);
+namespace {
 
-  const auto shows = [&](const Judged& judged) {
-    const Verdict* found = verdict_of(judged.verdicts, verdict.system);
-    return found != nullptr && signature(*found) == wanted;
-  };
-  // With the input sets of `options`, so that the run that first showed it answers.
-  JudgeOptions same_sets = one;
-  same_sets.confirm = options.confirm;
-  const auto shows_in = [&](Company company) {
-    return shows(judge_cases({start}, same_sets, table, scheduler, company).front());
-  };
-  // Where a run that raises would take its pack with it, each candidate runs alone.
-  Company company = event ? Company::kSingle : Company::kPacked;
-  if (!shows_in(company)) {
-    company = Company::kStock;
-    if (!shows_in(company)) return std::nullopt;
-  }
+// What the answers of a reduction depend on.
+std::string state_key(const Case& start, const Signature& wanted) {
+  return sha256_hex(to_string(wanted) + hashes(start).whole + Judge::model_hash());
+}
 
-  const double cpu_before = scheduler.usage().system_cpu_seconds;
+ReductionOptions reduction_options(const InvestigateOptions& how, Scheduler& scheduler,
+                                   const std::string& key) {
   ReductionOptions reduction;
-  if (company != Company::kPacked) reduction.batch = reduction.most = 2;
-  reduction.go_on = [&](const ReductionProgress& progress) {
+  const double before = scheduler.usage().system_cpu_seconds;
+  reduction.go_on = [&how, &scheduler, before](const ReductionProgress& progress) {
     if (how.progress) how.progress(progress);
-    const double spent = scheduler.usage().system_cpu_seconds - cpu_before;
+    const double spent = scheduler.usage().system_cpu_seconds - before;
     return spent < how.cpu_budget_seconds && !(how.stopped && how.stopped());
   };
-  reduction.capture = [&](const Case& candidate) -> std::optional<Case> {
+  reduction.capture = [&how, &scheduler](const Case& candidate) -> std::optional<Case> {
     try {
       return capture(candidate, scheduler, how.capture_fault);
     } catch (const NotAvailable&) {
@@ -234,35 +212,81 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
       return std::nullopt;  // the library refuses it
     }
   };
-  const StillFails still_fails = [&](std::span<const Case> candidates) {
-    std::vector<bool> fails;
-    for (const Judged& judged :
-         judge_cases({candidates.begin(), candidates.end()}, one, table, scheduler, company)) {
-      fails.push_back(shows(judged));
-    }
-    return fails;
-  };
+  if (how.state.empty()) return reduction;
+  reduction.from = read_state(how.state, key);
+  reduction.save = [&how, key](const ReductionState& state) { write_state(how.state, state, key); };
+  return reduction;
+}
 
+// The finding without the options of its system that it does not need.
+void drop_options(Finding& finding, JudgeOptions options, const OpTable& table,
+                  Scheduler& scheduler) {
+  const auto given = parse_system(finding.signature.system).options;
+  for (const auto& [option, value] : given) {
+    if (option == "fault") continue;
+    SystemSpec fewer = parse_system(finding.signature.system);
+    fewer.options.erase(option);
+    Signature wanted = finding.signature;
+    wanted.system = to_string(fewer);
+    options.systems = {fewer};
+    Sightings sightings(wanted, options, table, scheduler);
+    const Judged judged = sightings.look(finding.minimal, Company::kStock);
+    if (!sightings.shown(judged)) continue;
+    finding.signature = wanted;
+    finding.verdict = *verdict_of(judged.verdicts, wanted.system);
+    if (const Run* run = run_of(judged, finding.minimal, wanted.system)) finding.system_run = *run;
+  }
+}
+
+}  // namespace
+
+std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
+                                   const JudgeOptions& options, const OpTable& table,
+                                   Scheduler& scheduler, const InvestigateOptions& how) {
+  const Signature wanted = signature(verdict);
+  const JudgeOptions one = options_for(verdict, options);
+  const SystemSpec system = parse_system(verdict.system);
+  const Case start =
+      asked_of(system, case_on_rung(shown_by, verdict, table, scheduler, how.capture_fault));
+
+  // With the input sets of `options`, so that the run that first showed it answers.
+  JudgeOptions same_sets = one;
+  same_sets.confirm = options.confirm;
+  Sightings sightings(wanted, one, table, scheduler);
+  const Sightings::Count count = sightings.begin(start, same_sets);
+  if (how.begun) how.begun({count.seen, count.looks});
+  if (count.lost()) return std::nullopt;
+
+  ReductionOptions reduction = reduction_options(how, scheduler, state_key(start, wanted));
+  const StillFails still_fails = [&](std::span<const Case> cases) {
+    return sightings.answer(cases);
+  };
   Finding finding;
   finding.signature = wanted;
   finding.original = shown_by;
   ReducedCase reduced = reduce(start, table, still_fails, reduction);
   finding.reduced = reduced.complete;
-  Judged last = judge_cases({reduced.smallest}, one, table, scheduler, Company::kStock).front();
-  if (!shows(last)) {
+  finding.steps = reduced.steps;
+  finding.tried = reduced.tried;
+  std::optional<Judged> last = sightings.confirm(reduced.smallest);
+  if (!last) {
     // Seen only in company of other programs: the case as it came is the finding.
     reduced.smallest = start;
     finding.reduced = false;
-    last = judge_cases({start}, one, table, scheduler, Company::kStock).front();
-    if (!shows(last)) return std::nullopt;
+    last = sightings.confirm(start);
+    if (!last) return std::nullopt;
   }
   finding.minimal = reduced.smallest;
+  if (how.certify && finding.reduced) {
+    finding.single_steps = count_steps(finding.minimal, table, still_fails, reduction);
+  }
   finding.id = finding_id(wanted, finding.minimal);
-  finding.verdict = *verdict_of(last.verdicts, verdict.system);
+  finding.verdict = *verdict_of(last->verdicts, verdict.system);
   const std::string eager = to_string(eager_beside(system));
-  finding.eager = *verdict_of(last.verdicts, eager);
-  if (const Run* run = run_of(last, finding.minimal, verdict.system)) finding.system_run = *run;
-  if (const Run* run = run_of(last, finding.minimal, eager)) finding.eager_run = *run;
+  finding.eager = *verdict_of(last->verdicts, eager);
+  if (const Run* run = run_of(*last, finding.minimal, verdict.system)) finding.system_run = *run;
+  if (const Run* run = run_of(*last, finding.minimal, eager)) finding.eager_run = *run;
+  drop_options(finding, one, table, scheduler);
   try {
     finding.exact = Oracle(table).exact(finding.minimal);
   } catch (const Error&) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -30,8 +31,14 @@ std::vector<Judged> judge_cases(const std::vector<Case>& lowered,
                                 const std::vector<JudgeOptions>& options, const OpTable& table,
                                 Scheduler& scheduler, Company company = Company::kPacked);
 
+// How often the case as it came showed the finding when it was looked at again.
+struct SeenAgain {
+  int seen = 0, looks = 0;
+};
+
 // Reduces in the cheapest company that shows `verdict`, confirms what is left on a run as a user's
-// (Company::kStock), and assembles the finding. nullopt when the signature is not seen again.
+// (Company::kStock), and assembles the finding. nullopt when the signature is not seen again. A
+// finding that some runs show and some do not is reduced by a sequential test (Sightings).
 struct InvestigateOptions {
   double cpu_budget_seconds = 120;  // of systems, for the reduction
   std::function<void(const ReductionProgress&)> progress;
@@ -39,9 +46,17 @@ struct InvestigateOptions {
   std::string capture_fault = {};  // planted into captures (systems/capture.h)
   bool look_again = false;         // at a second instruction set and in newer releases (SecondLook)
   bool look_if_reportable = false;  // likewise, where that is all that a report lacks
+  bool certify = false;             // run every single step from the smallest case (Finding::steps)
+  // Where the reduction stands is written into this file, and one that is there is gone on from;
+  // empty: none.
+  std::filesystem::path state = {};
+  std::function<void(const SeenAgain&)> begun = {};  // after the first looks
 };
 std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
                                    const JudgeOptions& options, const OpTable& table,
                                    Scheduler& scheduler, const InvestigateOptions& how = {});
+
+// The options under which a verdict is seen again at the least cost.
+JudgeOptions options_for(const Verdict& verdict, const JudgeOptions& options);
 
 }  // namespace ulpfuzz

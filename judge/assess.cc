@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "judge/elements.h"
 #include "judge/model.h"
 #include "judge/parallel.h"
 #include "judge/relation.h"
@@ -35,9 +36,9 @@ class TensorAssessment {
               std::size_t index, std::uint64_t salt) {
     const ExactTensor& truth = exact.tensors[index];
     if (!result.present || !truth.present) return;
-    ElementCheck check =
-        check_elements(result, is_eager_ ? nullptr : eager, truth, rung_, out_.facts,
-                       [&] { return &reference_.expected(salt).tensors[index]; });
+    ElementCheck check = check_elements(
+        result, is_eager_ ? nullptr : eager, truth, rung_, out_.facts,
+        [&](std::size_t i) { return reference_.must_be_finite(salt, freedom_, index, i); });
     out_.compared |= check.comparable;
     if (check.masked_difference) masked(truth, check);
     const bool differs = !check.same_as_eager;
@@ -45,7 +46,7 @@ class TensorAssessment {
     if (testable && std::ranges::find(watched_, truth.name) != watched_.end()) {
       watch(result, eager, truth, index, salt);
     } else if (testable && (is_eager_ ? check.measure.rms_error > 0 : differs)) {
-      against_legal(result, truth, check, index, salt);
+      against_legal(result, eager, truth, check, index, salt);
     } else if (!is_eager_ && differs && check.comparable) {
       reordered(truth, "differs from eager, inside the bound");
     }
@@ -70,13 +71,25 @@ class TensorAssessment {
              std::size_t index, std::uint64_t salt) {
     const Spread& legal = reference_.spreads(salt, freedom_)[index];
     if (!legal.valid) return;
-    out_.observed[truth.name][salt] = deviations(result.reals(), truth, legal);
+    observe(result, eager, truth, legal, salt, deviations(result.reals(), truth, legal));
     if (is_eager_ || eager == nullptr || eager->layout.dtype != result.layout.dtype) return;
     out_.eager_observed[truth.name][salt] = deviations(eager->reals(), truth, legal);
   }
 
-  void against_legal(const TensorResult& result, const ExactTensor& truth, ElementCheck& check,
-                     std::size_t index, std::uint64_t salt) {
+  // Beside what every tensor has: how far from eager, where both round every intermediate.
+  void observe(const TensorResult& result, const TensorResult* eager, const ExactTensor& truth,
+               const Spread& legal, std::uint64_t salt, std::vector<Deviation> all) {
+    const bool alike = !is_eager_ && freedom_.round_use == 1 && is_half(narrowest(truth));
+    if (alike && eager != nullptr && eager->layout.dtype == result.layout.dtype &&
+        truth.values.size() >= model::kApartElements) {
+      all.push_back(apart(result.reals(), eager->reals(), legal));
+    }
+    out_.observed[truth.name][salt] = std::move(all);
+  }
+
+  void against_legal(const TensorResult& result, const TensorResult* eager,
+                     const ExactTensor& truth, ElementCheck& check, std::size_t index,
+                     std::uint64_t salt) {
     const Spread& legal = reference_.spreads(salt, freedom_)[index];
     if (!legal.valid) {
       out_.doubtful |= check.measure.bound_ratio > model::kClimbBound;
@@ -84,7 +97,7 @@ class TensorAssessment {
       return;
     }
     check.measure.deviations = deviations(result.reals(), truth, legal);
-    out_.observed[truth.name][salt] = check.measure.deviations;
+    observe(result, eager, truth, legal, salt, check.measure.deviations);
     const double ratio =
         check.measure.deviations.at(static_cast<std::size_t>(Statistic::kDrift)).value;
     check.measure.rms_ratio = std::exp(ratio);
@@ -157,6 +170,21 @@ std::vector<Fact> said_once(const std::vector<Fact>& facts, int sets) {
   return merged;
 }
 
+// Of each tensor: every element that is a number in exact arithmetic is one in all of the runs.
+std::vector<bool> always_finite(const Exact& exact, const LegalRuns& legal) {
+  std::vector<bool> all;
+  for (std::size_t t = 0; t < exact.tensors.size(); ++t) {
+    const std::vector<double>& values = exact.tensors[t].values;
+    all.push_back(std::ranges::all_of(legal.values[t], [&](const std::vector<double>& run) {
+      for (std::size_t i = 0; i < std::min(run.size(), values.size()); ++i) {
+        if (std::isfinite(values[i]) && !std::isfinite(run[i])) return false;
+      }
+      return true;
+    }));
+  }
+  return all;
+}
+
 }  // namespace
 
 const Exact& Reference::exact(Values& values, std::uint64_t salt) const {
@@ -180,10 +208,22 @@ const std::vector<Spread>& Reference::spreads(Values& values, std::uint64_t salt
 
 const Exact& Reference::exact(std::uint64_t salt) { return exact(values_[salt], salt); }
 
-const Exact& Reference::expected(std::uint64_t salt) {
+bool Reference::must_be_finite(std::uint64_t salt, const FreedomSet& freedom, std::size_t tensor,
+                               std::size_t element) {
   Values& values = values_[salt];
   if (!values.expected) values.expected = oracle_.expected(case_, salt);
-  return *values.expected;
+  const ExactTensor& expected = values.expected->tensors[tensor];
+  const Standing stands = standing(expected, element);
+  if (stands != Standing::kUnbounded) return stands == Standing::kBounded;
+  // First order fails there too. The range of the opmath type inside of kernels is all that legal
+  // executions do not carry.
+  const ExactTensor& truth = exact(salt).tensors[tensor];
+  if (((marks_of(truth, element) | marks_of(expected, element)) & kRange) != 0) return false;
+  auto [it, fresh] = values.finite.try_emplace(freedom.name);
+  if (fresh)
+    it->second = always_finite(exact(salt),
+                               oracle_.legal(case_, salt, freedom, model::kFiniteRuns, salt + 1));
+  return it->second[tensor];
 }
 
 const std::vector<Spread>& Reference::spreads(std::uint64_t salt, const FreedomSet& freedom) {

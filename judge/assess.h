@@ -34,8 +34,11 @@ class Reference {
   // Evaluates input sets ahead of their use, on all cores.
   void prepare(const std::vector<std::uint64_t>& salts, const FreedomSet& freedom);
   const Exact& exact(std::uint64_t salt);
-  // Oracle::expected, evaluated when first asked for.
-  const Exact& expected(std::uint64_t salt);
+  // Is this element, which is finite in exact arithmetic, so in every legal execution? By
+  // Oracle::expected; where that has no bound, by a sample of legal executions in which no element
+  // of the tensor is otherwise. False: it is not known.
+  bool must_be_finite(std::uint64_t salt, const FreedomSet& freedom, std::size_t tensor,
+                      std::size_t element);
   // Spread of each tensor of exact(salt) under a freedom set.
   const std::vector<Spread>& spreads(std::uint64_t salt, const FreedomSet& freedom);
 
@@ -43,6 +46,7 @@ class Reference {
   struct Values {
     std::optional<Exact> exact, expected;
     std::map<std::string, std::vector<Spread>> spreads;  // by name of the freedom set
+    std::map<std::string, std::vector<bool>> finite;     // likewise; by tensor
   };
   const Exact& exact(Values& values, std::uint64_t salt) const;
   const std::vector<Spread>& spreads(Values& values, std::uint64_t salt,

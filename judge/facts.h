@@ -67,11 +67,12 @@ struct ElementCheck {
   bool masked_difference = false;  // differs from eager where only masked elements do
   std::uint8_t masked_marks = 0;   // why they are masked
 };
-// `expected`: the same tensor by Oracle::expected, asked for where the bound says nothing of a
-// result that is not finite; null, or nothing to call: such an element is left alone.
+// `must_be_finite`: of an element of which the bound says nothing, is it a number in every legal
+// execution? Asked where the exact value is one and the result is none; without it such an element
+// is left alone.
 ElementCheck check_elements(const TensorResult& result, const TensorResult* eager,
                             const ExactTensor& exact, const std::string& rung,
                             std::vector<Fact>& facts,
-                            const std::function<const ExactTensor*()>& expected = nullptr);
+                            const std::function<bool(std::size_t)>& must_be_finite = nullptr);
 
 }  // namespace ulpfuzz

@@ -9,7 +9,7 @@ namespace ulpfuzz::judge_model {
 // (Judge::model_hash), so a changed constant invalidates what was concluded with the old one.
 
 // Part of the hash: raise it when the method changes.
-inline constexpr int kVersion = 7;
+inline constexpr int kVersion = 8;
 
 // An element is `wrong` when its error exceeds this times the first-order bound. The bound leaves
 // out second-order terms, which the factor covers with room for formulas that nobody listed.
@@ -17,6 +17,9 @@ inline constexpr double kBoundFactor = 2.0;
 
 // Legal executions drawn per freedom set.
 inline constexpr int kLegalRuns = 16;
+
+// Legal executions that must all give numbers where nothing else says whether a NaN is legal.
+inline constexpr int kFiniteRuns = 64;
 
 // Scale of an element's error: how many legal executions the errors of its row and column are worth
 // beside its own, and the least length of a row or column that is asked.
@@ -34,6 +37,11 @@ struct Allowance {
 using Allowances = std::array<Allowance, 3>;  // in the order of kStatistics (judge/statistics.h)
 inline constexpr Allowances kHalf{{{0.85, 0.8}, {0.8, 0.8}, {1.5, 4}}};     // float16, bfloat16
 inline constexpr Allowances kWide{{{0.4, 0.4}, {0.65, 0.45}, {4.5, 2.3}}};  // float32
+
+// The same of a half-typed system that rounds as eager does and its distance to eager, in tensors
+// of at least so many elements.
+inline constexpr Allowance kApart{0.1, 0.2};
+inline constexpr std::size_t kApartElements = 16;
 
 // The same for `wrong`, of one element and of drift, on a rung of float32 or more: semantic faults
 // lie at 1e3 to 1e6 there, correct systems below 2.

@@ -26,7 +26,9 @@ std::string constants() {
   using namespace judge_model;
   std::string all;
   const auto add = [&](const auto&... values) { ((all += fmt::format("{} ", values)), ...); };
-  add(kVersion, kBoundFactor, kLegalRuns, kPooling, kLeastLine, text(kHalf), text(kWide));
+  add(kVersion, kBoundFactor, kLegalRuns, kFiniteRuns, kPooling, kLeastLine, text(kHalf),
+      text(kWide));
+  add(kApart.margin, kApart.misfit, kApartElements);
   add(kWrongMargin, kMisfit, kScreen, text(kFreshSets), kClaimError);
   add(text(kBets), kLargestExcess, kHopeless, kEagerNearWrong, kEagerNear, kDiverges);
   add(kClimbRatio, kClimbBound, kRelationRatio, kRelationSets, kRelationElements);

@@ -18,7 +18,7 @@ namespace model = judge_model;
 enum class Element : std::uint8_t {
   kWithin,
   kUnbounded,
-  kUnboundedNonFinite,  // as the last, and only the expected errors say whether it may be
+  kUnboundedNonFinite,  // as the last, and only legal executions say whether it may be
   kMasked,
   kWrong,
   kNonFinite
@@ -49,24 +49,12 @@ Element judge_real(double y, const ExactTensor& exact, std::size_t i) {
   return error_of(y, exact, i) <= allowed ? Element::kWithin : Element::kWrong;
 }
 
-// An element of which the bound says nothing is not finite where the exact value is: is it so in
-// all legal executions, poles and ends of ranges included, as far as independent errors tell?
-class Finiteness {
- public:
-  explicit Finiteness(const std::function<const ExactTensor*()>& expected) : ask_(expected) {}
-  Element of(Element element, std::size_t i) {
-    if (element != Element::kUnboundedNonFinite) return element;
-    if (!asked_ && ask_) expected_ = ask_();
-    asked_ = true;
-    const bool must = expected_ != nullptr && standing(*expected_, i) == Standing::kBounded;
-    return must ? Element::kNonFinite : Element::kUnbounded;
-  }
-
- private:
-  const std::function<const ExactTensor*()>& ask_;
-  bool asked_ = false;
-  const ExactTensor* expected_ = nullptr;
-};
+// Decides what the bound leaves open of an element that is not finite.
+Element decided(Element element, std::size_t i,
+                const std::function<bool(std::size_t)>& must_be_finite) {
+  if (element != Element::kUnboundedNonFinite) return element;
+  return must_be_finite && must_be_finite(i) ? Element::kNonFinite : Element::kUnbounded;
+}
 
 Element judge_integer(std::int64_t y, const ExactTensor& exact, std::size_t i) {
   if (i < exact.acceptable.size() && !exact.acceptable[i].empty()) {
@@ -130,9 +118,8 @@ Fact element_fact(Element element, const ExactTensor& exact, const Numbers& got,
 ElementCheck check_elements(const TensorResult& result, const TensorResult* eager,
                             const ExactTensor& exact, const std::string& rung,
                             std::vector<Fact>& facts,
-                            const std::function<const ExactTensor*()>& expected) {
+                            const std::function<bool(std::size_t)>& must_be_finite) {
   ElementCheck check;
-  Finiteness finiteness(expected);
   TensorMeasure& m = check.measure;
   m.tensor = exact.name;
   m.rung = rung;
@@ -154,8 +141,9 @@ ElementCheck check_elements(const TensorResult& result, const TensorResult* eage
   std::int64_t eager_outside = 0;
   double worst_share = -1;
   for (std::size_t i = 0; i < n; ++i) {
-    const Element element = integral ? judge_integer(got.integers[i], exact, i)
-                                     : finiteness.of(judge_real(got.reals[i], exact, i), i);
+    const Element element = integral
+                                ? judge_integer(got.integers[i], exact, i)
+                                : decided(judge_real(got.reals[i], exact, i), i, must_be_finite);
     if (element == Element::kMasked) {
       ++m.masked;
       if (other && got.differs(*other, i)) {
@@ -184,8 +172,9 @@ ElementCheck check_elements(const TensorResult& result, const TensorResult* eage
     if (element == Element::kWithin) continue;
     // Where eager is outside too, the reference and eager disagree: that is eager's verdict.
     if (other) {
-      const Element of_eager = integral ? judge_integer(other->integers[i], exact, i)
-                                        : finiteness.of(judge_real(other->reals[i], exact, i), i);
+      const Element of_eager =
+          integral ? judge_integer(other->integers[i], exact, i)
+                   : decided(judge_real(other->reals[i], exact, i), i, must_be_finite);
       if (of_eager == Element::kWrong || of_eager == Element::kNonFinite) {
         if (got.differs(*other, i)) ++eager_outside;
         continue;

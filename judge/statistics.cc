@@ -192,14 +192,27 @@ void add_scales(const std::vector<std::vector<double>>& legal, const ExactTensor
   result.sd_scale = std::sqrt(square) / result.unit_scale;
 }
 
+// log RMS of the difference over the elements that count, the floor added.
+double log_distance(const std::vector<double>& a, const std::vector<double>& b,
+                    const Spread& legal) {
+  double sum = 0, n = 0;
+  for (std::size_t i = 0; i < std::min({a.size(), b.size(), legal.errs.size()}); ++i) {
+    if (!legal.errs[i] || !std::isfinite(a[i]) || !std::isfinite(b[i])) continue;
+    sum += (a[i] - b[i]) * (a[i] - b[i]);
+    ++n;
+  }
+  return std::log(std::hypot(n > 0 ? std::sqrt(sum / n) : 0, legal.floor));
+}
+
 }  // namespace
 
 std::string_view name(Statistic statistic) {
-  constexpr std::array<std::string_view, 3> kNames{"element", "drift", "scale"};
+  constexpr std::array<std::string_view, 4> kNames{"element", "drift", "scale", "apart"};
   return kNames[static_cast<std::size_t>(statistic)];
 }
 
 model::Allowance allowance(Statistic statistic, std::string_view rung) {
+  if (statistic == Statistic::kApart) return model::kApart;
   const DType narrowest = parse_dtype(rung).value_or(DType::kFloat32);
   const bool half = narrowest == DType::kFloat16 || narrowest == DType::kBFloat16;
   return (half ? model::kHalf : model::kWide).at(static_cast<std::size_t>(statistic));
@@ -247,6 +260,12 @@ Spread spread(const std::vector<std::vector<double>>& legal, const ExactTensor& 
   result.mean_log = log.mean, result.sd_log = log.sd;
   result.sd_drift = sd_of_excess(logs, log.mean);
   add_scales(legal, exact, result);
+  std::vector<double> distances;
+  for (std::size_t k = 0; k + 1 < legal.size(); k += 2) {
+    distances.push_back(log_distance(legal[k], legal[k + 1], result));
+  }
+  result.mean_apart = moments(distances).mean;
+  result.sd_apart = sd_of_excess(distances, result.mean_apart);
   result.valid = true;
   return result;
 }
@@ -265,6 +284,11 @@ std::vector<Deviation> deviations(const std::vector<double>& values, const Exact
   return {{scaled.element() - legal.mean_element, legal.sd_element},
           {log_ratio(values, exact, legal), legal.sd_drift},
           {scaled.scale() / legal.unit_scale, legal.sd_scale}};
+}
+
+Deviation apart(const std::vector<double>& values, const std::vector<double>& eager,
+                const Spread& legal) {
+  return {log_distance(values, eager, legal) - legal.mean_apart, legal.sd_apart};
 }
 
 double excess(Statistic statistic, double value) {

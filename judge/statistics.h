@@ -19,7 +19,9 @@ enum class Statistic : std::uint8_t {
   kElement,  // one element off: log max |d| / s
   kDrift,    // worse throughout: log RMS d
   kScale,    // values too large or too small: sum d e / s^2 over sqrt(sum e^2 / s^2), e = exact
+  kApart,    // apart from eager, of what rounds each intermediate as eager does: log RMS(y - eager)
 };
+// Those that look at the distance to the exact value. All tensors have them.
 inline constexpr std::array kStatistics{Statistic::kElement, Statistic::kDrift, Statistic::kScale};
 std::string_view name(Statistic statistic);  // "element"
 
@@ -49,7 +51,8 @@ struct Spread {
   double sd_drift = 0;  // standard deviation of excess() of it
   // The other two statistics of each legal run, its own error left out of s.
   double mean_element = 0, sd_element = 0;  // sd: of excess()
-  double unit_scale = 1, sd_scale = 0;  // hypot(1, RMS), and RMS in this unit
+  double unit_scale = 1, sd_scale = 0;      // hypot(1, RMS), and RMS in this unit
+  double mean_apart = 0, sd_apart = 0;  // of log RMS of the distance of two runs; sd: of excess()
   bool valid = false;                   // there is an element that counts
 };
 // `legal`: by run, at least two of them; else the result is not valid.
@@ -64,6 +67,13 @@ double log_ratio(const std::vector<double>& values, const ExactTensor& exact, co
 // of excess().
 std::vector<Deviation> deviations(const std::vector<double>& values, const ExactTensor& exact,
                                   const Spread& legal);
+
+// How far the results of a system lie from eager's, less the mean distance of two legal executions,
+// in log units, the floor added to both. Two executions of one freedom set share their roundings as
+// far as noise lets them, so they lie closer to each other than to the exact value where the dtype
+// of intermediates is what errs.
+Deviation apart(const std::vector<double>& values, const std::vector<double>& eager,
+                const Spread& legal);
 
 // What counts of a statistic against a system. One that is better than the mean legal execution
 // counts as that: the log of an error near 0 has no end, and its variance would hide what is worse.

@@ -39,7 +39,8 @@
   FAMILY(reduce_extremum)        \
   FAMILY(reduce_moments)         \
   FAMILY(order)                  \
-  FAMILY(random)
+  FAMILY(random)                 \
+  FAMILY(convolution)
 
 namespace ulpfuzz {
 

@@ -1,18 +1,27 @@
 #include "reducers/elements.h"
 
-#include <cmath>
+#include <bit>
+#include <set>
 
 #include "ir/error.h"
+#include "reducers/plain.h"
 
 namespace ulpfuzz {
 namespace {
 
 constexpr std::int64_t kMostLiterals = 4096;
+constexpr std::int64_t kRuleWeight = 200;  // of a rule: that of a handful of odd literals
 
-// Zero before one before other integers before everything else.
-std::int64_t weight(double value) {
-  if (value == 0 || value == 1) return value == 0 ? 0 : 1;
-  return std::abs(value) < 16 && value == std::floor(value) ? 2 : 3;
+// Numbers by plainness, and how many different ones there are.
+template <class T>
+std::int64_t list_weight(const std::vector<T>& list) {
+  std::int64_t sum = 0;
+  std::set<std::uint64_t> different;
+  for (const T value : list) {
+    sum += number_weight(static_cast<double>(value));
+    different.insert(std::bit_cast<std::uint64_t>(value));
+  }
+  return sum + static_cast<std::int64_t>(different.size());
 }
 
 // Position in the whole tensor of element i of the box.
@@ -56,13 +65,9 @@ std::optional<Fill> literal_part(const Fill& fill, DType dtype, const Shape& sha
 
 std::int64_t fill_weight(const Fill& fill) {
   if (fill.kind == Fill::Kind::kLiteral) {
-    std::int64_t sum = 1;
-    for (const double value : fill.values) sum += weight(value);
-    for (const std::int64_t value : fill.integers) sum += weight(static_cast<double>(value));
-    return sum;
+    return 1 + list_weight(fill.values) + list_weight(fill.integers);
   }
-  // Beyond a few literals a rule is plainer than a list.
-  std::int64_t sum = 16;
+  std::int64_t sum = kRuleWeight;
   if (fill.kind != Fill::Kind::kNormal && fill.kind != Fill::Kind::kInteger) ++sum;
   if (fill.seed != 0) ++sum;
   if (fill.special_rate != 0) sum += 1 + static_cast<std::int64_t>(fill.values.size());

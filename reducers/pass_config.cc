@@ -46,10 +46,10 @@ std::vector<OriginFields> pairs(const OriginFields& fields, const std::vector<Or
         changed[b->first] = second;
         result.push_back(std::move(changed));
       };
-      add(known[i].smallest, known[j].smallest);
       const std::int64_t least_x = std::get<std::int64_t>(known[i].smallest);
       const std::int64_t least_y = std::get<std::int64_t>(known[j].smallest);
       if (*x > least_x && *y > least_y) {
+        add(known[i].smallest, known[j].smallest);
         add(std::max(least_x, *x / 2), std::max(least_y, *y / 2));
       }
       const std::int64_t same = std::max({std::min(*x, *y), least_x, least_y});

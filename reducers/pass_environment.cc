@@ -30,9 +30,13 @@ std::vector<Environment> plainer(const Environment& e) {
   return all;
 }
 
-// A list of kernels with one less, or without a priority.
+// One kernel of a list alone, a list with one less, or without a priority.
 std::vector<SdpaChoice> shorter(const SdpaChoice& choice) {
   std::vector<SdpaChoice> all;
+  for (std::size_t i = 0; choice.kernels.size() > 2 && i < choice.kernels.size(); ++i) {
+    all.push_back({{choice.kernels[i]}, false});
+    if (choice.set_priority) all.push_back({{choice.kernels[i]}, true});
+  }
   for (std::size_t i = 0; choice.kernels.size() > 1 && i < choice.kernels.size(); ++i) {
     SdpaChoice fewer = choice;
     fewer.kernels.erase(fewer.kernels.begin() + static_cast<std::ptrdiff_t>(i));

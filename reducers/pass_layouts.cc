@@ -2,6 +2,25 @@
 #include "reducers/passes.h"
 
 namespace ulpfuzz {
+namespace {
+
+// One stride at a time: as if contiguous, 1, half; those of dimensions of size 1, which move no
+// element, too.
+template <class Propose>
+void smaller_strides(const Case& c, std::size_t i, const Shape& shape, const Propose& propose) {
+  const Shape plain = contiguous_strides(shape);
+  for (std::size_t d = 0; d < c.inputs[i].strides.size(); ++d) {
+    const std::int64_t stride = c.inputs[i].strides[d];
+    for (const std::int64_t other : {plain[d], std::int64_t{1}, stride / 2, stride - 1}) {
+      if (other >= stride || other < 1) continue;
+      Case candidate = c;
+      candidate.inputs[i].strides[d] = other;
+      propose(std::move(candidate));
+    }
+  }
+}
+
+}  // namespace
 
 std::vector<Case> layout_candidates(const Case& c, const OpTable& table) {
   if (has_origin(c)) return {};
@@ -38,6 +57,12 @@ std::vector<Case> layout_candidates(const Case& c, const OpTable& table) {
     candidate.inputs[i].strides = strides_like(c.inputs[i].strides, shape, shape);
     candidate.inputs[i].offset = 0;
     propose(candidate);
+    for (const std::int64_t offset : {std::int64_t{1}, c.inputs[i].offset / 2}) {
+      candidate = c;
+      candidate.inputs[i].offset = offset;
+      if (offset < c.inputs[i].offset) propose(candidate);
+    }
+    smaller_strides(c, i, shape, propose);
   }
   for (std::size_t i = 0; i < c.cotangents.size(); ++i) {
     Case candidate = c;

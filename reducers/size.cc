@@ -1,24 +1,16 @@
+#include <algorithm>
 #include <cstdlib>
 
 #include "ir/case.h"
 #include "reducers/elements.h"
 #include "reducers/origin.h"
+#include "reducers/plain.h"
 #include "reducers/reducer.h"
 
 namespace ulpfuzz {
 namespace {
 
 std::int64_t count(std::size_t n) { return static_cast<std::int64_t>(n); }
-
-std::int64_t elements(const Program& program) {
-  std::int64_t n = 0;
-  for (const ProgramInput& input : program.inputs) {
-    std::int64_t size = 1;
-    for (const Dim& dim : input.shape) size *= dim.value(program.symbols);
-    n += size;
-  }
-  return n;
-}
 
 std::int64_t ranks(const Program& program) {
   std::int64_t n = 0;
@@ -33,6 +25,33 @@ std::int64_t layouts(const Case& c) {
     n += (input.strides.empty() ? 0 : 1) + (input.offset != 0 ? 1 : 0) + (input.alias >= 0 ? 1 : 0);
   }
   for (const auto& cotangent : c.cotangents) n += cotangent && !cotangent->strides.empty() ? 1 : 0;
+  return n;
+}
+
+// How far they lie from the start of their storage, and over how much more of it than they need.
+std::int64_t extents(const Case& c) {
+  std::int64_t n = 0;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    n += c.inputs[i].offset;
+    const auto& shape = c.program.inputs[i].shape;
+    for (std::size_t d = 0; d < c.inputs[i].strides.size() && d < shape.size(); ++d) {
+      const std::int64_t size = shape[d].value(c.program.symbols);
+      n += c.inputs[i].strides[d] * std::max<std::int64_t>(1, size - 1);
+    }
+  }
+  return n;
+}
+
+// Operators and dtypes that are not the plain ones of their kind.
+std::int64_t kinds(const Program& program) {
+  std::int64_t n = 0;
+  for (const ProgramInput& input : program.inputs) n += dtype_weight(input.dtype);
+  for (const Node& node : program.nodes) {
+    n += operator_weight(node.op);
+    for (const NamedArgument& arg : node.args) {
+      if (const DType* dtype = std::get_if<DType>(&arg.value)) n += dtype_weight(*dtype);
+    }
+  }
   return n;
 }
 
@@ -63,16 +82,36 @@ std::int64_t fills(const Case& c) {
   std::int64_t n = 0;
   for (const InputData& input : c.inputs) n += fill_weight(input.fill);
   for (const auto& cotangent : c.cotangents) n += cotangent ? fill_weight(cotangent->fill) : 0;
+  for (const Node& node : c.program.nodes) {
+    for (const NamedArgument& arg : node.args) {
+      if (const auto* number = std::get_if<Scalar>(&arg.value)) {
+        n += number_weight(number->as_double());
+      } else if (const auto* real = std::get_if<double>(&arg.value)) {
+        n += number_weight(*real);
+      }
+    }
+  }
   return n;
 }
 
 }  // namespace
 
+std::int64_t elements_of(const Program& program) {
+  std::int64_t n = 0;
+  for (const ProgramInput& input : program.inputs) {
+    std::int64_t size = 1;
+    for (const Dim& dim : input.shape) size *= dim.value(program.symbols);
+    n += size;
+  }
+  return n;
+}
+
 CaseSize size_of(const Case& c) {
   const Program& p = c.program;
   return {{has_origin(c) ? 1 : 0, count(p.nodes.size()), count(p.outputs.size() + c.wrt.size()),
-           count(p.inputs.size()), elements(p), ranks(p), origin_weight(c), layouts(c),
-           arguments(p), departures(c.environment), fills(c), count(to_json(c).size())}};
+           count(p.inputs.size()), elements_of(p), ranks(p), origin_weight(c), layouts(c),
+           extents(c), kinds(p), arguments(p), departures(c.environment), fills(c),
+           count(to_json(c).size())}};
 }
 
 }  // namespace ulpfuzz

@@ -8,6 +8,7 @@
 #include "ir/run.h"
 #include "ir/verdict.h"
 #include "oracle/oracle.h"
+#include "reducers/reducer.h"
 
 namespace ulpfuzz {
 
@@ -37,8 +38,12 @@ struct Finding {
   Verdict eager;    // eager's own, on the minimal case
   Run system_run;   // alone, on the minimal case
   Run eager_run;
-  Exact exact;                             // of the minimal case; empty when the program raises
-  bool reduced = false;                    // the reduction reached a fixpoint
+  Exact exact;               // of the minimal case; empty when the program raises
+  bool reduced = false;      // the reduction reached a fixpoint
+  int steps = 0, tried = 0;  // of the reduction: accepted, run
+  // Every single step from the minimal case, as run (reducers/reducer.h); empty: not looked at.
+  std::vector<PassCount> single_steps = {};
+  std::string conditions = {};             // "fails for any seed, only if heads > 1"; likewise
   std::vector<Variation> variations = {};  // empty: not looked at
   std::vector<SecondLook> looks = {};      // likewise
 };

@@ -207,10 +207,30 @@ std::string kernels_section(const Finding& finding) {
   return text + kernel_layouts(finding);
 }
 
+// That nothing smaller shows it, as it was seen.
+std::string steps_section(const Finding& finding) {
+  int all = 0, still = 0;
+  std::string by_pass;
+  for (const PassCount& count : finding.single_steps) {
+    if (count.candidates == 0) continue;
+    all += count.candidates;
+    still += count.still_fail;
+    by_pass += fmt::format("{}{} {}", by_pass.empty() ? "" : ", ", count.pass, count.candidates);
+  }
+  if (finding.single_steps.empty()) return "";
+  return fmt::format(
+      "### How small it is\nAll {} cases that a single step of a reduction pass makes smaller were "
+      "run{}: {} in the same way.\n\n",
+      all, by_pass.empty() ? "" : " (" + by_pass + ")",
+      still == 0 ? "none fails" : fmt::format("{} still fail", still));
+}
+
 std::string variations_section(const Finding& finding) {
   if (finding.variations.empty()) return "";
-  std::string text =
-      "### What may vary\nOne change at a time to the case as it was before reduction:\n\n"
+  std::string text = "### What may vary\n";
+  if (!finding.conditions.empty()) text += "It " + finding.conditions + ".\n\n";
+  text +=
+      "One change at a time to the case as it was before reduction:\n\n"
       "| what | change | |\n| --- | --- | --- |\n";
   for (const Variation& v : finding.variations) {
     text += fmt::format("| {} | {} | {} |\n", cell(v.what), cell(v.change),
@@ -297,8 +317,8 @@ std::string report_md(const Finding& finding, const OpTable& table) {
       shown.module ? compiled.needs + " and " + module_text(*shown.module).needs : compiled.needs,
       code_block(repro_py(finding, table), "python"));
   text += fmt::format("{}\n{}\n", form.outcome, outcome_section(finding, w));
-  text += kernels_section(finding) + variations_section(finding) + judged_section(finding) +
-          checks_section(finding, table);
+  text += kernels_section(finding) + variations_section(finding) + steps_section(finding) +
+          judged_section(finding) + checks_section(finding, table);
   text += fmt::format("{}\n{}", form.versions, versions_section(finding));
   text += fmt::format("Finding {} ({}){}.\n", finding.id, to_string(finding.signature),
                       finding.reduced ? "" : "; not fully reduced: a smaller case may show it");

@@ -126,6 +126,10 @@ class Scheduler::Impl {
   SystemInfo info(const SystemSpec& system);
   SchedulerUsage usage() const;
   void stop() { pool_.stop(); }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    cache_ = RunCache(kCacheBytes);
+  }
 
  private:
   // One call of run(): what waits for its packs.
@@ -391,6 +395,7 @@ Scheduler::~Scheduler() = default;
 std::vector<Run> Scheduler::run(std::span<const RunRequest> requests, Company company) {
   return impl_->run(requests, company);
 }
+void Scheduler::forget() { impl_->forget(); }
 void Scheduler::stop() { impl_->stop(); }
 SchedulerUsage Scheduler::usage() const { return impl_->usage(); }
 Case Scheduler::capture(const Case& c, const std::string& fault) {

@@ -63,6 +63,9 @@ class Scheduler {
   // when the library cannot be had. Thread-safe.
   Case capture(const Case& c, const std::string& fault = "");
 
+  // Answers no request from memory any more that was run before: what is asked again is run again.
+  void forget();
+
   // Makes run() return early: requests that have not started come back with status kRaised and
   // exception_type "Stopped", and so do those under way: their workers are killed. Safe to call
   // from a signal handler's thread.

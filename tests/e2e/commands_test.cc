@@ -16,8 +16,8 @@ std::ptrdiff_t lines(const std::string& text) { return std::count(text.begin(), 
 TEST(Commands, HelpTeachesAndSucceeds) {
   const Output help = ulpfuzz_run({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* word :
-       {"fuzz", "judge", "kernels", "fakes", "calibrate", "minimize", "replay", "show", "doctor"}) {
+  for (const char* word : {"fuzz", "judge", "kernels", "fakes", "calibrate", "minimize", "import",
+                           "replay", "show", "doctor"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
     EXPECT_EQ(ulpfuzz_run({word, "--help"}).status, 0) << word;
   }

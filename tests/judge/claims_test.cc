@@ -102,6 +102,24 @@ TEST(Claims, SayOnceATensorWithTheirErrorRate) {
   EXPECT_GE(facts[0].e_value, 1 / model::kClaimError);
 }
 
+// Apart from eager: a loss only where the exact values are no nearer, and of systems that have the
+// statistic.
+TEST(Claims, ApartFromEagerAndNoNearerToExact) {
+  const auto far = [](double drift, int first, int sets) {
+    return seen("y", {0, drift, 0, 1.5}, first, sets);
+  };
+  const ClaimTest test(kLess, "bfloat16", far(0.3, 0, 1));
+  ASSERT_TRUE(test.begun());
+  const auto said = [&](double eager) {
+    return claims(test, far(0.3, 1, 32), seen("y", {0, eager, 0}, 1, 32), "bfloat16", false);
+  };
+  ASSERT_EQ(said(0.1).size(), 1u);
+  EXPECT_NE(said(0.1)[0].detail.find("as far from eager's as"), std::string::npos);
+  EXPECT_TRUE(said(0.4).empty());
+  EXPECT_FALSE(ClaimTest(kLess, "bfloat16", seen("y", {0, 0.3, 0}, 0, 1)).begun());
+  EXPECT_FALSE(ClaimTest(VerdictKind::kWrong, "bfloat16", far(0.3, 0, 1)).begun());
+}
+
 // Where eager lies as far out nothing is said of a system beside it, on a rung where eager has no
 // verdict of its own.
 TEST(Claims, NothingIsSaidWhereEagerIsNoBetter) {

@@ -174,5 +174,24 @@ TEST(Spread, PartsOfComplexElementsAreElements) {
   EXPECT_GT(of(deviations(off, exact, s), Statistic::kElement), std::log(100));
 }
 
+// Two legal executions are as far apart as two others, one that errs more is farther; by the errors
+// that they do not share alone.
+TEST(Apart, IsOfWhatExecutionsDoNotShare) {
+  LegalWorld world;
+  world.common = 0.9;
+  double legal = 0, more = 0;
+  constexpr int kSets = 20;
+  for (int i = 0; i < kSets; ++i) {
+    const auto set = world.draw();
+    const std::vector<double> eager = world.execution(set);
+    legal += apart(world.execution(set), eager, set.legal).value / kSets;
+    more += apart(world.execution(set, 1.5), eager, set.legal).value / kSets;
+    EXPECT_LT(apart(eager, eager, set.legal).value, -1);
+  }
+  EXPECT_NEAR(legal, 0, 0.05);
+  // sqrt((0.1 + 0.1 * 2.25 + 0.9 * 0.25) / 0.2)
+  EXPECT_NEAR(more, 0.5 * std::log(2.75), 0.05);
+}
+
 }  // namespace
 }  // namespace ulpfuzz

@@ -24,7 +24,13 @@ inline TensorResult float_result(const std::string& name, const std::vector<floa
 }
 
 inline Fact fact(VerdictKind kind, std::string tensor, std::string detail) {
-  return {kind, std::move(tensor), "float32", "observed", 0, std::move(detail), ""};
+  Fact fact;
+  fact.kind = kind;
+  fact.tensor = std::move(tensor);
+  fact.rung = "float32";
+  fact.strength = "observed";
+  fact.detail = std::move(detail);
+  return fact;
 }
 
 // torch.fft.rfft over a dimension that is not the last: inductor's stride assertion fails in 2.11.

@@ -1,0 +1,36 @@
+#include "importers/source.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "importers/hf_config.h"
+#include "ir/error.h"
+
+namespace ulpfuzz {
+namespace {
+
+constexpr std::size_t kLongestText = std::size_t{64} << 20;
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(path, "cannot be read");
+  std::string text;
+  char buffer[1 << 16];
+  while (file.read(buffer, sizeof(buffer)) || file.gcount() > 0) {
+    text.append(buffer, static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kLongestText) throw Error(path, "is longer than 64 MiB");
+  }
+  return text;
+}
+
+}  // namespace
+
+bool is_source(const std::string& path) { return is_hf_config(read_text(path)); }
+
+Imported import_source(const std::string& path, const ImportOptions& options, Scheduler&) {
+  const std::string text = read_text(path);
+  if (is_hf_config(text)) return import_hf_config(text, path, options.settings);
+  throw Error(path, "is no source that can be imported: a config.json of transformers");
+}
+
+}  // namespace ulpfuzz
