@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "calibration/fit.h"
 #include "calibration/parts.h"
 #include "calibration/plan.h"
 #include "ir/error.h"
@@ -30,7 +31,7 @@ std::uint64_t stream(const CalibrateOptions& options, std::string_view part) {
 
 Calibration calibrate(const CalibrateOptions& options, const OpTable& table, Scheduler& scheduler) {
   const std::string& only = options.only;
-  const bool is_part = only == "legal" || only == "real" || only == "faults";
+  const bool is_part = only == "legal" || only == "real" || only == "faults" || only == "fit";
   const bool all = only.empty();
   // What is not right is said before the first run.
   const std::vector<PlannedFault> faults = planned_faults(is_part ? "" : only);
@@ -46,9 +47,14 @@ Calibration calibrate(const CalibrateOptions& options, const OpTable& table, Sch
     result.legal = calibrate_legal(options, table, scheduler, cost_of("legal"));
   }
   if (all || only == "real") {
-    RealResults real = calibrate_real(options, adjudications, table, scheduler, cost_of("real"));
-    result.legal.insert(result.legal.end(), real.populations.begin(), real.populations.end());
-    result.fit = std::move(real.fit);
+    const std::vector<LegalResult> real =
+        calibrate_real(options, adjudications, table, scheduler, cost_of("real"));
+    result.legal.insert(result.legal.end(), real.begin(), real.end());
+  }
+  if (only == "fit") {
+    const std::vector<FitSample> samples = fit_samples(options, table, scheduler, cost_of("fit"));
+    result.fit = fit_results(samples);
+    result.fit_csv = fit_csv(samples);
   }
   if (all || only == "faults" || !is_part) {
     result.faults = calibrate_faults(options, faults, table, scheduler, cost_of("faults"));

@@ -16,17 +16,19 @@ namespace ulpfuzz {
 
 struct CalibrateOptions {
   std::uint64_t seed = 0;
-  std::string only;       // "legal", "real", "faults", or a fault ("attn-scale", "attn-scale=1.03")
-  int legal_cases = 250;  // generated cases, op graphs and model families
+  std::string
+      only;  // "legal", "real", "faults", "fit", or a fault ("attn-scale", "attn-scale=1.03")
+  int legal_cases = 250;          // generated cases, op graphs and model families
   int legal_executions = 20;      // synthetic executions of each, of either freedom set in turn
-  int real_cases = 100;           // on each of `real_systems`, without a fault
+  int real_cases = 100;           // on each of `real_systems`, without a fault; of the fit too
   int faulty_cases = 8;           // of each fault and kind of program, that have a place for it
   int compiled_faulty_cases = 2;  // of these, on a compiler too
   int fault_seeds = 32;  // input sets of a faulty case that is not found on the first; 1: no more
   std::vector<SystemSpec> real_systems;
-  std::string adjudicated;            // file of alarms that were looked into; "": none was
-  double reduction_cpu_seconds = 60;  // of systems, for one alarm
-  std::string cases_folder;           // alarms and misses are written there; "": nowhere
+  std::vector<std::string> relations = {};  // held of real systems (JudgeOptions::relations)
+  std::string adjudicated;                  // file of alarms that were looked into; "": none was
+  double reduction_cpu_seconds = 60;        // of systems, for one alarm
+  std::string cases_folder;                 // alarms and misses are written there; "": nowhere
   std::function<void(const std::string&)> progress;
   std::function<bool()> stopped;
 };
@@ -80,15 +82,17 @@ struct FaultResult {
   std::vector<Miss> misses;  // on the first input set
 };
 
-// Clean runs of real systems against the legal executions that model them (fit.h). In log units of
-// the RMS error.
+// Correct systems against the legal executions that model them (fit.h), tensor by tensor: of the
+// mean of a statistic over input sets.
 struct FitResult {
-  std::string freedom;  // "eager", "fusing"
-  std::string rung;     // "bfloat16"
-  std::string place;    // "output", "gradient", "written input"
+  std::string rung;       // "half", "float32"
+  std::string statistic;  // "element", "drift", "scale"
   std::int64_t tensors = 0;
-  double mean = 0, sd = 0;
-  double median = 0, high = 0, largest = 0;  // high: the 95 % quantile
+  double mean = 0, median = 0, high = 0, largest = 0;  // high: the 99 % quantile
+  double margin = 0;  // upper 95 % confidence limit of the 99 % quantile
+  double misfit = 0;  // likewise of the standard deviation that legal executions do not show
+  double allowed_margin = 0, allowed_misfit = 0;  // what judge/model.h has
+  Proportion beyond;                              // tensors beyond the margin there
 };
 
 // What the judge costs in one part of a calibration.
@@ -111,6 +115,7 @@ struct Calibration {
   std::string judge_model;
   std::vector<LegalResult> legal;
   std::vector<FitResult> fit;
+  std::string fit_csv;  // its samples (fit.h)
   std::vector<FaultResult> faults;
   int fault_seeds = 1;  // as in the options
   std::vector<Cost> costs;

@@ -59,9 +59,18 @@ Json json_of(const FaultResult& r) {
 }
 
 Json json_of(const FitResult& f) {
-  return {{"freedom", f.freedom}, {"rung", f.rung}, {"place", f.place},
-          {"tensors", f.tensors}, {"mean", f.mean}, {"sd", f.sd},
-          {"median", f.median},   {"high", f.high}, {"largest", f.largest}};
+  return {{"rung", f.rung},
+          {"statistic", f.statistic},
+          {"tensors", f.tensors},
+          {"mean", f.mean},
+          {"median", f.median},
+          {"high", f.high},
+          {"largest", f.largest},
+          {"margin", report_number(f.margin)},
+          {"misfit", report_number(f.misfit)},
+          {"allowed_margin", f.allowed_margin},
+          {"allowed_misfit", f.allowed_misfit},
+          {"beyond", json_of(f.beyond)}};
 }
 
 Json json_of(const Cost& c) {

@@ -6,7 +6,7 @@
 #include "calibration/calibrate.h"
 #include "calibration/plan.h"
 
-// The three parts of a calibration, each in a file of its name.
+// The parts of a calibration, each in a file of its name; the fit is in fit.h.
 namespace ulpfuzz {
 
 // Systems that are legal by construction: synthetic@py under both freedom sets.
@@ -14,12 +14,9 @@ std::vector<LegalResult> calibrate_legal(const CalibrateOptions& options, const 
                                          Scheduler& scheduler, Cost& cost);
 
 // Real systems without a fault, and eager@py beside them: each alarm is reduced and looked up.
-struct RealResults {
-  std::vector<LegalResult> populations;
-  std::vector<FitResult> fit;
-};
-RealResults calibrate_real(const CalibrateOptions& options, const Adjudications& adjudications,
-                           const OpTable& table, Scheduler& scheduler, Cost& cost);
+std::vector<LegalResult> calibrate_real(const CalibrateOptions& options,
+                                        const Adjudications& adjudications, const OpTable& table,
+                                        Scheduler& scheduler, Cost& cost);
 
 // `faults`: as planned_faults gives them.
 std::vector<FaultResult> calibrate_faults(const CalibrateOptions& options,

@@ -73,7 +73,8 @@ std::vector<PlannedFault> planned_faults(const std::string& only) {
   });
   if (!all.empty()) return all;
   if (!exactly) {
-    throw Error("--only", "'" + only + "' is neither legal, real or faults nor a planted fault");
+    throw Error("--only",
+                "'" + only + "' is neither legal, real, faults or fit nor a planted fault");
   }
   return {planned(only, fault_kind(only).effect)};
 }

@@ -4,11 +4,9 @@
 #include <map>
 
 #include "calibration/count.h"
-#include "calibration/fit.h"
 #include "calibration/parts.h"
 #include "calibration/plan.h"
 #include "calibration/trial.h"
-#include "systems/kinds.h"
 
 namespace ulpfuzz {
 namespace {
@@ -74,14 +72,15 @@ class Inquiry {
 
 }  // namespace
 
-RealResults calibrate_real(const CalibrateOptions& options, const Adjudications& adjudications,
-                           const OpTable& table, Scheduler& scheduler, Cost& cost) {
+std::vector<LegalResult> calibrate_real(const CalibrateOptions& options,
+                                        const Adjudications& adjudications, const OpTable& table,
+                                        Scheduler& scheduler, Cost& cost) {
   const std::vector<Case> cases = clean_cases(stream(options, "real"), options.real_cases, table);
   JudgeOptions judge;
   judge.systems = options.real_systems;
+  judge.relations = options.relations;
   const Inquiry inquiry(options, adjudications, judge, table, scheduler);
   std::map<std::pair<std::string, std::string>, LegalCount> counts;
-  FitCount fit;
   for (std::size_t at = 0; at < cases.size() && !stopped(options); at += kBatch) {
     const std::size_t end = std::min(cases.size(), at + kBatch);
     tell(options, fmt::format("real systems: case {} of {}", at, cases.size()));
@@ -96,16 +95,14 @@ RealResults calibrate_real(const CalibrateOptions& options, const Adjudications&
       for (const Trial* trial : trials) {
         LegalCount& count = counts[{trial->verdict.system, where_of(batch[i])}];
         count.add({trial});
-        fit.add(trial->verdict, freedom_of(parse_system(trial->verdict.system)).name);
         if (trial->found()) count.add(inquiry.look(batch[i], trial->verdict));
       }
     }
   }
-  RealResults results;
+  std::vector<LegalResult> results;
   for (const auto& [key, count] : counts) {
-    results.populations.push_back(count.result(key.first, key.second, false));
+    results.push_back(count.result(key.first, key.second, false));
   }
-  results.fit = fit.results();
   return results;
 }
 

@@ -58,6 +58,15 @@ void of_real(const Calibration& c, std::vector<Requirement>& all) {
                              adjudged["false"], adjudged[""])});
 }
 
+void of_fit(const Calibration& c, std::vector<Requirement>& all) {
+  for (const FitResult& f : c.fit) {
+    if (f.tensors == 0) continue;
+    all.push_back(
+        {fmt::format("at most 1 % of tensors lie beyond the margin: {}, {}", f.rung, f.statistic),
+         f.beyond.low <= 0.01, text(f.beyond)});
+  }
+}
+
 void of_faults(const Calibration& c, std::vector<Requirement>& all) {
   if (c.faults.empty()) return;
   Sum large;
@@ -87,6 +96,7 @@ std::vector<Requirement> requirements(const Calibration& calibration) {
   std::vector<Requirement> all;
   of_legal(calibration, all);
   of_real(calibration, all);
+  of_fit(calibration, all);
   of_faults(calibration, all);
   return all;
 }

@@ -111,14 +111,14 @@ std::string faults_table(const Calibration& c) {
 
 std::string fit_table(const Calibration& c) {
   if (c.fit.empty()) return "";
-  std::string text =
-      "## Clean runs against legal executions: log(RMS error / legal RMS error)\n\n" +
-      heading({"freedom", "rung", "of", "tensors", "mean", "sd", "median", "95 %", "largest"});
+  std::string text = "## Fit: correct systems against legal executions\n\n" +
+                     heading({"rung", "statistic", "tensors", "mean", "median", "99 %", "largest",
+                              "margin: limit", "model", "beyond it", "misfit: limit", "model"});
   for (const FitResult& f : c.fit) {
-    text +=
-        row({f.freedom, f.rung, f.place, std::to_string(f.tensors), fmt::format("{:.2f}", f.mean),
-             fmt::format("{:.2f}", f.sd), fmt::format("{:.2f}", f.median),
-             fmt::format("{:.2f}", f.high), fmt::format("{:.2f}", f.largest)});
+    const auto number = [](double x) { return fmt::format("{:.2f}", x); };
+    text += row({f.rung, f.statistic, std::to_string(f.tensors), number(f.mean), number(f.median),
+                 number(f.high), number(f.largest), number(f.margin), number(f.allowed_margin),
+                 percent(f.beyond), number(f.misfit), number(f.allowed_misfit)});
   }
   return text + "\n";
 }

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/time.h"
 #include "ir/error.h"
+#include "judge/relation.h"
 #include "ops/table.h"
 
 namespace ulpfuzz {
@@ -20,6 +21,7 @@ struct Options {
   SystemOptions systems;
   CalibrateOptions calibrate;
   std::string budget = "60s";
+  std::string relations = "none";
   std::string output;
   bool quick = false;
   bool json = false;
@@ -44,11 +46,17 @@ void write_tables(const Calibration& result, const fs::path& folder) {
   file << tables(result);
   file.close();
   if (!file) throw Error((folder / "tables.md").string(), "cannot be written");
+  if (result.fit_csv.empty()) return;
+  std::ofstream samples(folder / "fit.csv");
+  samples << result.fit_csv;
+  samples.close();
+  if (!samples) throw Error((folder / "fit.csv").string(), "cannot be written");
 }
 
 ExitStatus run(Options& o) {
   CalibrateOptions& options = o.calibrate;
   options.real_systems = o.systems.parsed();
+  options.relations = chosen_relations(o.relations);
   options.reduction_cpu_seconds = parse_time("--budget", o.budget);
   if (!o.output.empty()) options.cases_folder = (fs::path(o.output) / "cases").string();
   options.stopped = [] { return stop_requested().load(); };
@@ -104,7 +112,7 @@ void add_calibrate(CLI::App& app, Action& action) {
       "Measure the judge: false alarms on systems known to be right, and planted faults");
   command->add_flag("--quick", o->quick, "A small one, for CI: about a minute of CPU time");
   command->add_option("--only", o->calibrate.only,
-                      "One part: legal, real or faults; or one planted fault (attn-scale)");
+                      "One part: legal, real, faults or fit; or one planted fault (attn-scale)");
   command->add_option("--seed", o->calibrate.seed, "Same seed, same cases")->capture_default_str();
   add_counts(*command, o->calibrate);
   command
@@ -112,6 +120,11 @@ void add_calibrate(CLI::App& app, Action& action) {
                    "File of alarms that were looked into (calibration/README.md)")
       ->capture_default_str();
   command->add_option("--budget", o->budget, "CPU time for reducing one alarm")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--relations", o->relations,
+          "Relations to hold of real systems: names, all, cheap or none (docs/relations.md)")
       ->capture_default_str();
   command->add_option("-o,--output", o->output,
                       "Folder for tables.md, and for the cases of alarms and misses");

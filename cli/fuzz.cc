@@ -68,22 +68,40 @@ class Progress {
   double next_ = 0;
 };
 
+nlohmann::json to_json(const std::vector<Check>& checks) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Check& check : checks) {
+    all.push_back({{"what", check.what},
+                   {"outcome", std::string(name(check.outcome))},
+                   {"required", check.required},
+                   {"detail", check.detail}});
+  }
+  return all;
+}
+
 nlohmann::json to_json(const CampaignSummary& s) {
   nlohmann::json verdicts = nlohmann::json::object();
   for (const auto& [key, count] : s.verdicts) verdicts[key.second][key.first] = count;
   nlohmann::json findings = nlohmann::json::array();
-  for (const Store::StoredFinding& f : s.findings) {
+  for (const auto& [f, gate] : s.findings) {
     findings.push_back({{"id", f.id},
                         {"verdict", std::string(name(f.signature.kind))},
                         {"system", f.signature.system},
                         {"detail", f.signature.detail},
                         {"reduced", f.reduced},
+                        {"reportable", gate.yes},
+                        {"checks", to_json(gate.checks)},
                         {"folder", f.folder.string()}});
   }
   return {{"cases", s.cases},
           {"valid", s.valid},
           {"verdicts", verdicts},
           {"findings", findings},
+          {"statistics",
+           {{"tests", s.errors.tests},
+            {"claims", s.errors.claims},
+            {"false_claims", s.errors.false_claims},
+            {"false_discovery_rate", s.errors.false_discovery_rate}}},
           {"cpu_seconds", s.cpu_seconds},
           {"wall_seconds", s.wall_seconds},
           {"share_in_systems", s.share_in_systems},
@@ -101,10 +119,17 @@ void print_summary(const CampaignSummary& s, std::uint64_t seed) {
   for (const auto& [key, count] : s.verdicts) by_system[key.second][key.first] = count;
   for (const auto& [system, counts] : by_system)
     fmt::print("  {}: {}\n", system, counts_of(counts));
+  if (s.errors.tests > 0) {
+    fmt::print(
+        "{} statistical tests, {} claims; at most {:.2g} false ones expected (false discovery rate "
+        "at most {:.2g})\n",
+        s.errors.tests, s.errors.claims, s.errors.false_claims, s.errors.false_discovery_rate);
+  }
   fmt::print("{} finding{}\n", s.findings.size(), s.findings.size() == 1 ? "" : "s");
-  for (const Store::StoredFinding& f : s.findings) {
-    fmt::print("  {}  {}{}  {}\n", f.id, to_string(f.signature),
-               f.reduced ? "" : "  (not fully reduced)", (f.folder / "report.md").string());
+  for (const auto& [f, gate] : s.findings) {
+    fmt::print("  {}  {}{}{}  {}\n", f.id, to_string(f.signature),
+               f.reduced ? "" : "  (not fully reduced)", gate.yes ? "  (fit to be reported)" : "",
+               (f.folder / "report.md").string());
   }
 }
 
@@ -149,9 +174,10 @@ void add_fuzz(CLI::App& app, Action& action) {
   command->add_option("--time", o->time, "How long: 120s, 10m, 8h (default: until Ctrl-C)");
   command->add_option("--cases", o->cases, "How many cases");
   command->add_option("--seed", o->seed, "Same seed, same cases (default: random, printed)");
-  command->add_option("--only", o->only,
-                      "One family of models (" + family_names() +
-                          "), or operators whose name has this (layer_norm)");
+  command->add_option(
+      "--only", o->only,
+      "One family of models (" + family_names() +
+          "), modules (transformers, litgpt.GPT), or operators with this in their name");
   command->add_option("--budget", o->budget, "CPU time for reducing one finding (default: 2m)");
   command
       ->add_option("--relations", o->relations,

@@ -6,7 +6,9 @@
 #include <thread>
 
 #include "fuzz/investigate.h"
+#include "ir/error.h"
 #include "report/report.h"
+#include "systems/capture.h"
 #include "systems/process.h"
 
 namespace ulpfuzz {
@@ -108,6 +110,8 @@ class Loop {
     summary.cpu_seconds = own_cpu_seconds() - own_cpu_at_start_ + usage.system_cpu_seconds;
     summary.share_in_systems =
         summary.wall_seconds > 0 ? usage.system_wall_seconds / summary.wall_seconds : 0;
+    const Store::Campaign all = store_.campaign(campaign_);
+    summary.errors = error_rate(all.tests, all.e_values);
     summary.stopped = stop_;
     return summary;
   }
@@ -142,13 +146,16 @@ class Loop {
     const SchedulerUsage before = scheduler_.usage();
     const Clock::time_point began = Clock::now();
     const double own_before = own_cpu_seconds();
-    std::vector<Case> cases;
     const std::int64_t n = batch_size();
-    for (std::int64_t i = 0; i < n; ++i) {
-      cases.push_back(
-          generate_case(seed_, next_ + static_cast<std::uint64_t>(i), table_, profile_));
-    }
     tick("running " + std::to_string(n) + " programs");
+    std::vector<Case> cases;
+    std::vector<std::uint64_t> numbers;  // of the cases in the stream
+    for (std::uint64_t i = next_; i < next_ + static_cast<std::uint64_t>(n) && !stop_; ++i) {
+      if (std::optional<Case> c = runnable(generate_case(seed_, i, table_, profile_))) {
+        cases.push_back(std::move(*c));
+        numbers.push_back(i);
+      }
+    }
     const std::vector<Judged> judged = judge_cases(cases, judge_, table_, scheduler_);
     if (stop_) return;  // a half-run batch is run again by --resume
     if (status_.cases > 0) seconds_a_case_ = seconds_since(began) / static_cast<double>(n);
@@ -157,9 +164,13 @@ class Loop {
     progress.campaign = campaign_;
     progress.next_index = next_ + static_cast<std::uint64_t>(n);
     progress.cases = n;
-    for (const Judged& one : judged) {
-      progress.valid += valid(one) ? 1 : 0;
-      for (const Verdict& verdict : one.verdicts) {
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      progress.valid += valid(judged[i]) ? 1 : 0;
+      for (const Verdict& verdict : judged[i].verdicts) {
+        progress.tests += verdict.tests;
+        for (const double e_value : claimed(verdict)) {
+          progress.claims.push_back({numbers[i], verdict.system, e_value});
+        }
         ++progress.verdicts[{std::string(name(verdict.primary)), verdict.system}];
       }
     }
@@ -171,7 +182,7 @@ class Loop {
     }
     tick("");
     for (const auto& [verdict, i] : worth_a_look(judged)) {
-      if (!stop_) follow_up(cases[i], *verdict, next_ + i);
+      if (!stop_) follow_up(cases[i], *verdict, numbers[i]);
     }
     next_ += static_cast<std::uint64_t>(n);
     const SchedulerUsage after = scheduler_.usage();
@@ -180,6 +191,19 @@ class Loop {
     progress.wall_seconds = seconds_since(began);
     progress.system_wall_seconds = after.system_wall_seconds - before.system_wall_seconds;
     if (!stop_) store_.record(progress);
+  }
+
+  // A module with its program, or nothing where no program can say what it does: such a case
+  // counts, and is not valid.
+  std::optional<Case> runnable(Case c) {
+    if (!c.module) return c;
+    try {
+      return capture(c, scheduler_);
+    } catch (const NotAvailable&) {
+      throw;
+    } catch (const Error&) {
+      return std::nullopt;
+    }
   }
 
   // The findings of a batch with the indices of their cases, the gravest first: there may not be
@@ -219,6 +243,7 @@ class Loop {
     InvestigateOptions how;
     const double share = 0.5 * std::max(seconds_left(), 0.0) * static_cast<double>(jobs());
     how.cpu_budget_seconds = std::min(share, options_.reduction_cpu_seconds);
+    how.look_if_reportable = true;
     how.stopped = [this] { return stop_ || seconds_left() <= 0; };
     how.progress = [&](const ReductionProgress& p) {
       tick("reducing " + to_string(wanted) + ": " + std::string(p.pass) + ", " +
@@ -235,7 +260,7 @@ class Loop {
     store_.add_finding(stored, c, campaign_, index, finding->system_run.versions,
                        files_of(*finding, table_));
     known_.push_back({wanted, operators(finding->minimal.program), stored});
-    found_.push_back(stored);
+    found_.push_back({stored, reportable(*finding, table_)});
     ++status_.findings;
     ++status_.occurrences;
     tick("");
@@ -262,7 +287,7 @@ class Loop {
   std::uint64_t next_ = 0;
   double seconds_a_case_ = 0;  // of the last batch; 0: not known, as the first one warms up
   std::vector<Known> known_;
-  std::vector<Store::StoredFinding> found_;
+  std::vector<CampaignFinding> found_;
   std::map<std::pair<std::string, std::string>, std::int64_t> verdicts_;
   CampaignStatus status_;
   const Clock::time_point start_ = Clock::now();

@@ -10,6 +10,8 @@
 
 #include "fuzz/store.h"
 #include "generators/generate.h"
+#include "judge/error_rate.h"
+#include "report/reportable.h"
 #include "systems/scheduler.h"
 
 namespace ulpfuzz {
@@ -36,11 +38,17 @@ struct CampaignStatus {
   std::string doing;  // "compiling 32 programs", "reducing inductor: nan-mismatch"
 };
 
+struct CampaignFinding {
+  Store::StoredFinding stored;
+  Reportable gate;  // after a second look, where that was all it lacked
+};
+
 struct CampaignSummary {
   std::int64_t cases = 0, valid = 0;
   std::map<std::pair<std::string, std::string>, std::int64_t> verdicts;  // (kind, system)
-  std::vector<Store::StoredFinding> findings;                            // of this campaign
-  double cpu_seconds = 0;                                                // whole process tree
+  std::vector<CampaignFinding> findings;                                 // of this campaign
+  ErrorRate errors;  // of the statistical claims of the whole campaign, from its first case on
+  double cpu_seconds = 0;  // whole process tree
   double wall_seconds = 0;
   double share_in_systems = 0;  // of the wall, during which a system was at work
   bool stopped = false;         // by the user

@@ -10,6 +10,7 @@
 #include "ir/hash.h"
 #include "judge/relation.h"
 #include "judge/rung.h"
+#include "report/reportable.h"
 #include "systems/capture.h"
 #include "systems/environments.h"
 #include "systems/kinds.h"
@@ -17,7 +18,7 @@
 namespace ulpfuzz {
 namespace {
 
-constexpr int kMostRounds = 8;  // of requests, before the judge must have decided
+constexpr int kMostRounds = 12;  // of requests, before the judge must have decided
 
 const Verdict* verdict_of(const std::vector<Verdict>& verdicts, const std::string& system) {
   const auto it = std::find_if(verdicts.begin(), verdicts.end(),
@@ -125,7 +126,10 @@ JudgeOptions options_for(const Verdict& verdict, const JudgeOptions& options) {
   JudgeOptions one = options;
   one.systems = {parse_system(verdict.system)};
   one.ladder = JudgeOptions::Ladder::kNone;  // see case_on_rung
-  one.confirm = verdict.primary == VerdictKind::kLessAccurate;
+  // Claims of statistics need fresh input sets (judge/claims.h).
+  one.confirm = std::ranges::all_of(verdict.facts, [&](const Fact& fact) {
+    return fact.kind != verdict.primary || fact.strength == "statistical";
+  });
   one.relations.clear();
   if (const Relation* broken = relation_of(leading(verdict))) {
     one.relations = {std::string(broken->name)};
@@ -283,11 +287,13 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   if (const Run* run = run_of(*last, finding.minimal, verdict.system)) finding.system_run = *run;
   if (const Run* run = run_of(*last, finding.minimal, eager)) finding.eager_run = *run;
   drop_options(finding, one, table, scheduler);
-  if (how.look_again) look_again(finding, one, table, scheduler);
   try {
     finding.exact = Oracle(table).exact(finding.minimal);
   } catch (const Error&) {
     // a program without exact values can still be a finding
+  }
+  if (how.look_again || (how.look_if_reportable && worth_a_second_look(finding, table))) {
+    look_again(finding, one, table, scheduler);
   }
   return finding;
 }

@@ -45,7 +45,8 @@ struct InvestigateOptions {
   std::function<bool()> stopped;
   std::string capture_fault = {};  // planted into captures (systems/capture.h)
   bool look_again = false;         // at a second instruction set and in newer releases (SecondLook)
-  bool certify = false;            // run every single step from the smallest case (Finding::steps)
+  bool look_if_reportable = false;  // likewise, where that is all that a report lacks
+  bool certify = false;             // run every single step from the smallest case (Finding::steps)
   // Where the reduction stands is written into this file, and one that is there is gone on from;
   // empty: none.
   std::filesystem::path state = {};

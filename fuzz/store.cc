@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kSchemaVersion = 2;
+constexpr std::int64_t kSchemaVersion = 3;
 
 constexpr const char* kSchema = R"(
 CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -26,7 +26,10 @@ CREATE TABLE IF NOT EXISTS campaigns(
   next_index INTEGER NOT NULL DEFAULT 0, cases INTEGER NOT NULL DEFAULT 0,
   valid INTEGER NOT NULL DEFAULT 0, cpu_seconds REAL NOT NULL DEFAULT 0,
   wall_seconds REAL NOT NULL DEFAULT 0, system_wall_seconds REAL NOT NULL DEFAULT 0,
-  only_names TEXT NOT NULL DEFAULT '');
+  only_names TEXT NOT NULL DEFAULT '', tests INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS claims(
+  campaign INTEGER NOT NULL REFERENCES campaigns(id), case_index INTEGER NOT NULL,
+  system TEXT NOT NULL, e_value REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS verdicts(
   campaign INTEGER NOT NULL REFERENCES campaigns(id), kind TEXT NOT NULL, system TEXT NOT NULL,
   count INTEGER NOT NULL, PRIMARY KEY(campaign, kind, system));
@@ -70,9 +73,14 @@ class Store::Impl {
       throw Error(folder.string(),
                   fmt::format("store of schema version {}; this ulpfuzz knows up to {}", found,
                               kSchemaVersion));
-    } else if (found < 2) {
-      db.execute("ALTER TABLE campaigns ADD COLUMN only_names TEXT NOT NULL DEFAULT ''");
-      Statement(db, "UPDATE meta SET value = '2' WHERE key = 'schema'").step();
+    } else if (found < kSchemaVersion) {
+      if (found < 2) {
+        db.execute("ALTER TABLE campaigns ADD COLUMN only_names TEXT NOT NULL DEFAULT ''");
+      }
+      db.execute("ALTER TABLE campaigns ADD COLUMN tests INTEGER NOT NULL DEFAULT 0");
+      Statement(db, "UPDATE meta SET value = ? WHERE key = 'schema'",
+                std::to_string(kSchemaVersion))
+          .step();
     }
     transaction.commit();
   }
@@ -92,10 +100,15 @@ class Store::Impl {
     Statement(db,
               "UPDATE campaigns SET next_index = ?, cases = cases + ?, valid = valid + ?, "
               "cpu_seconds = cpu_seconds + ?, wall_seconds = wall_seconds + ?, "
-              "system_wall_seconds = system_wall_seconds + ? WHERE id = ?",
+              "system_wall_seconds = system_wall_seconds + ?, tests = tests + ? WHERE id = ?",
               static_cast<std::int64_t>(p.next_index), p.cases, p.valid, p.cpu_seconds,
-              p.wall_seconds, p.system_wall_seconds, p.campaign)
+              p.wall_seconds, p.system_wall_seconds, p.tests, p.campaign)
         .step();
+    for (const Progress::Claim& claim : p.claims) {
+      Statement(db, "INSERT INTO claims VALUES(?, ?, ?, ?)", p.campaign,
+                static_cast<std::int64_t>(claim.case_index), claim.system, claim.e_value)
+          .step();
+    }
     for (const auto& [key, count] : p.verdicts) {
       Statement(db,
                 "INSERT INTO verdicts VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + "
@@ -109,7 +122,7 @@ class Store::Impl {
     Campaign c;
     Statement row(db,
                   "SELECT seed, systems, next_index, cases, valid, cpu_seconds, wall_seconds, "
-                  "system_wall_seconds, only_names FROM campaigns WHERE id = ?",
+                  "system_wall_seconds, only_names, tests FROM campaigns WHERE id = ?",
                   id);
     if (!row.step()) throw Error(folder.string(), fmt::format("no campaign {}", id));
     c.id = id;
@@ -122,6 +135,9 @@ class Store::Impl {
     c.wall_seconds = row.real(6);
     c.system_wall_seconds = row.real(7);
     c.only = row.text(8);
+    c.tests = row.integer(9);
+    Statement claims(db, "SELECT e_value FROM claims WHERE campaign = ?", id);
+    while (claims.step()) c.e_values.push_back(claims.real(0));
     Statement counts(db, "SELECT kind, system, count FROM verdicts WHERE campaign = ?", id);
     while (counts.step()) c.verdicts[{counts.text(0), counts.text(1)}] = counts.integer(2);
     return c;

@@ -23,7 +23,8 @@ namespace ulpfuzz {
 //   environments(hash, json)                           versions of torch, python, CPU, ...
 //   cases(hash, json)                                  cases that showed something
 //   campaigns(id, seed, systems, started, next_index, cases, valid, cpu_seconds, wall_seconds,
-//             system_wall_seconds, only_names)
+//             system_wall_seconds, only_names, tests)   tests: Verdict::tests
+//   claims(campaign, case_index, system, e_value)      statistical ones, judge/error_rate.h
 //   verdicts(campaign, kind, system, count)
 //   findings(id, kind, system, detail, minimal_hash, state, first_seen)  state: new, reduced, fixed
 //   occurrences(finding, case_hash, campaign, case_index, environment, seen)
@@ -44,7 +45,9 @@ class Store {
     std::int64_t cases = 0, valid = 0;
     double cpu_seconds = 0, wall_seconds = 0, system_wall_seconds = 0;
     std::map<std::pair<std::string, std::string>, std::int64_t>
-        verdicts;  // (kind, system) -> count
+        verdicts;                  // (kind, system) -> count
+    std::int64_t tests = 0;        // begun by the judge
+    std::vector<double> e_values;  // of those that claim something
   };
   std::int64_t begin_campaign(std::uint64_t seed, const std::string& systems,
                               const std::string& only = "");
@@ -66,6 +69,13 @@ class Store {
     std::int64_t cases = 0, valid = 0;                                     // to add
     double cpu_seconds = 0, wall_seconds = 0, system_wall_seconds = 0;     // to add
     std::map<std::pair<std::string, std::string>, std::int64_t> verdicts;  // to add
+    struct Claim {
+      std::uint64_t case_index = 0;
+      std::string system;
+      double e_value = 0;
+    };
+    std::int64_t tests = 0;     // to add
+    std::vector<Claim> claims;  // likewise
   };
   void record(const Progress& progress);
 

@@ -5,7 +5,9 @@
 #include "generators/backward.h"
 #include "generators/circumstances.h"
 #include "generators/family.h"
+#include "generators/modules.h"
 #include "generators/op_graph.h"
+#include "ir/modules.h"
 #include "ir/verify.h"
 
 namespace ulpfuzz {
@@ -46,6 +48,23 @@ const Op* operator_of_turn(std::uint64_t seed, std::uint64_t index,
 
 bool is_family(const std::string& name) {
   return std::ranges::any_of(families(), [&](const Family& f) { return f.name == name; });
+}
+
+// The modules of this name, or of this library: "litgpt.GPT", "transformers".
+std::vector<std::string> modules_of(const std::string& name) {
+  std::vector<std::string> modules;
+  for (const ModuleKind& kind : module_kinds()) {
+    if (kind.name == name || kind.name.starts_with(name + ".")) modules.emplace_back(kind.name);
+  }
+  return modules;
+}
+
+Case draw_module_case(Random& random, const std::vector<std::string>& modules,
+                      const Profile& profile, const Environment& process) {
+  Case c;
+  c.module = draw_module(random, random.pick(modules));
+  c.environment = draw_environment(random, profile, process, c.module->gradients, true);
+  return c;
 }
 
 Case draw_model(Random& random, const OpTable& table, const Profile& profile,
@@ -95,17 +114,23 @@ Case generate_case(std::uint64_t seed, std::uint64_t index, const OpTable& table
   for (const Op& op : table.ops()) {
     if (op.row->draw != nullptr && op.row->weight > 0) drawable.push_back(&op);
   }
+  const Random stream = Random(seed).fork(index);
+  const Environment process = block_environment(seed, index, profile);
+  if (const std::vector<std::string> modules = modules_of(profile.only); !modules.empty()) {
+    Random random = stream.fork(0);
+    return draw_module_case(random, modules, profile, process);
+  }
   const bool models_only = is_family(profile.only);
   std::vector<const Op*> wanted = drawable;
   std::erase_if(wanted, [&](const Op* op) {
     return !models_only && op->name().find(profile.only) == std::string::npos;
   });
   if (wanted.empty() && !profile.only.empty()) {
-    throw Error(profile.only, "is neither a family of models nor part of an operator's name");
+    throw Error(
+        profile.only,
+        "is neither a family of models, a module or its library, nor part of an operator's name");
   }
   const double model_share = models_only ? 1 : profile.only.empty() ? profile.model_share : 0;
-  const Random stream = Random(seed).fork(index);
-  const Environment process = block_environment(seed, index, profile);
   std::string why = "no operator can be drawn";
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Random random = stream.fork(static_cast<std::uint64_t>(attempt));

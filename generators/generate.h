@@ -21,13 +21,15 @@ struct Profile {
   double special_share = 0.3;   // of floating inputs with edge values mixed in
   double dynamic_share = 0.05;
   double sdpa_choice_share = 0.5;  // of cases with attention
-  // A family: only its models. Otherwise a part of operators' names, "aten.sin.default" or "norm":
+  // A family: only its models. A module or its library ("litgpt.GPT", "transformers"): only such
+  // modules. Otherwise a part of operators' names, "aten.sin.default" or "norm":
   // each case has one of these, and no case is a model. "": all.
   std::string only;
 };
 
 // Case number `index` of the stream `seed`: the same on every machine. It verifies, has no dead
-// code, and differs from other indices. Throws Error when `only` names nothing that can be drawn.
+// code, and differs from other indices; a module's program is still to be captured
+// (systems/capture.h). Throws Error when `only` names nothing that can be drawn.
 Case generate_case(std::uint64_t seed, std::uint64_t index, const OpTable& table,
                    const Profile& profile = {});
 

@@ -82,11 +82,17 @@ Json fact_json(const Fact& fact) {
           {"rung", fact.rung},
           {"strength", fact.strength},
           {"statistic", report_number(fact.statistic)},
+          {"e_value", report_number(fact.e_value)},
           {"detail", fact.detail},
           {"evidence", fact.evidence}};
 }
 
 Json measure_json(const TensorMeasure& m) {
+  Json deviations = Json::array();
+  for (const Deviation& d : m.deviations) {
+    deviations.push_back(
+        {{"value", report_number(d.value)}, {"null_sd", report_number(d.null_sd)}});
+  }
   return {{"tensor", m.tensor},
           {"rung", m.rung},
           {"input_set", std::to_string(m.input_set)},
@@ -96,6 +102,7 @@ Json measure_json(const TensorMeasure& m) {
           {"rounding", report_number(m.rounding)},
           {"rms_ratio", report_number(m.rms_ratio)},
           {"bound_ratio", report_number(m.bound_ratio)},
+          {"deviations", std::move(deviations)},
           {"worst_index", m.worst_index},
           {"worst_value", report_number(m.worst_value)},
           {"worst_exact", report_number(m.worst_exact)},
@@ -158,7 +165,8 @@ std::string to_json(const Verdict& verdict) {
                     {"facts", facts},
                     {"measures", measures},
                     {"kernels", kernels},
-                    {"judge_model", verdict.judge_model}});
+                    {"judge_model", verdict.judge_model},
+                    {"tests", verdict.tests}});
 }
 
 }  // namespace ulpfuzz

@@ -41,12 +41,21 @@ struct Fact {
   // "observed" (an event), "bound" (beyond a rigorous bound), "statistical", "relation" (broken)
   std::string strength = {};
   double statistic = 0;  // its meaning is in `detail`; for numeric facts error over allowance
+  // Of a claim from a sequential test the evidence against its hypothesis: a claim with e-value E
+  // is false with a probability of at most 1/E (docs/judge.md). 0: no such test.
+  double e_value = 0;
   // One sentence for a person, with the numbers. Of an event (not a numeric fact) what stands
   // before the first ": ", after the name of the tensor if it begins with one, says of which sort
   // it is, as in "RuntimeError in compile: expected size 32": that, without numbers, goes into the
   // signature.
   std::string detail = {};
   std::string evidence = {};  // hash of the request whose run showed it
+};
+
+// One statistic of a tensor on one input set, and its standard deviation among legal executions.
+struct Deviation {
+  double value = 0;
+  double null_sd = 0;
 };
 
 // Per-tensor measurements that stand beside the facts, for reports.
@@ -61,6 +70,9 @@ struct TensorMeasure {
   double rounding = 0;         // RMS error of the exact values rounded to the tensor's dtype
   double rms_ratio = 0;        // to the legal executions' mean RMS error
   double bound_ratio = 0;      // largest |y - exact| / bound
+  // Against legal executions (judge/statistics.h): one element off, drift, scale; empty where the
+  // tensor is not held against them. That of drift is log(rms_ratio).
+  std::vector<Deviation> deviations = {};
   std::int64_t worst_index = 0;
   double worst_value = 0, worst_exact = 0, worst_eager = 0;
   std::int64_t masked = 0;  // elements left out: undefined, tainted
@@ -84,6 +96,9 @@ struct Verdict {
   std::vector<TensorMeasure> measures;
   std::vector<KernelTensorRow> kernels = {};  // of attention, where it was attested
   std::string judge_model;                    // hash of the judge's constants and version
+  // Sequential tests that were begun, each of which makes a false claim with a probability of at
+  // most judge_model::kClaimError.
+  int tests = 0;
 };
 
 // The primary of a list of facts, by precedence; kAgree for none.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "judge/elements.h"
 #include "judge/model.h"
 #include "judge/parallel.h"
 #include "judge/relation.h"
@@ -18,41 +19,34 @@ namespace model = judge_model;
 
 bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
-double deviation(const Spread& legal) { return std::hypot(legal.sd_log, model::kMisfit); }
-
-Fact statistical(VerdictKind kind, const std::string& tensor, const std::string& rung, double ratio,
-                 const TensorMeasure& m, std::string what) {
-  Fact fact;
-  fact.kind = kind;
-  fact.tensor = tensor;
-  fact.rung = rung;
-  fact.strength = "statistical";
-  fact.statistic = std::exp(ratio);
-  fact.detail = fmt::format("{}: RMS error {:.3g} is {:.3g} times that of a legal execution; {}",
-                            tensor, m.rms_error, std::exp(ratio), what);
-  return fact;
-}
-
 // Everything about one tensor of one input set.
 class TensorAssessment {
  public:
   TensorAssessment(Assessment& out, bool is_eager, const FreedomSet& freedom,
-                   const std::string& rung, Reference& reference)
-      : out_(out), is_eager_(is_eager), freedom_(freedom), rung_(rung), reference_(reference) {}
+                   const std::string& rung, Reference& reference,
+                   const std::vector<std::string>& watched)
+      : out_(out),
+        is_eager_(is_eager),
+        freedom_(freedom),
+        rung_(rung),
+        reference_(reference),
+        watched_(watched) {}
 
   void assess(const TensorResult& result, const TensorResult* eager, const Exact& exact,
               std::size_t index, std::uint64_t salt) {
     const ExactTensor& truth = exact.tensors[index];
     if (!result.present || !truth.present) return;
-    ElementCheck check =
-        check_elements(result, is_eager_ ? nullptr : eager, truth, rung_, out_.facts);
+    ElementCheck check = check_elements(
+        result, is_eager_ ? nullptr : eager, truth, rung_, out_.facts,
+        [&](std::size_t i) { return reference_.must_be_finite(salt, freedom_, index, i); });
     out_.compared |= check.comparable;
     if (check.masked_difference) masked(truth, check);
     const bool differs = !check.same_as_eager;
-    // A tensor that equals eager's bit for bit says nothing of the compiler.
-    if (!is_integral(truth.type.dtype) && check.comparable && !exact.quad &&
-        (is_eager_ ? check.measure.rms_error > 0 : differs)) {
-      against_legal(result, truth, check, index, salt);
+    const bool testable = !is_integral(truth.type.dtype) && check.comparable && !exact.quad;
+    if (testable && std::ranges::find(watched_, truth.name) != watched_.end()) {
+      watch(result, eager, truth, index, salt);
+    } else if (testable && (is_eager_ ? check.measure.rms_error > 0 : differs)) {
+      against_legal(result, eager, truth, check, index, salt);
     } else if (!is_eager_ && differs && check.comparable) {
       reordered(truth, "differs from eager, inside the bound");
     }
@@ -73,26 +67,43 @@ class TensorAssessment {
     out_.facts.push_back(std::move(fact));
   }
 
-  void against_legal(const TensorResult& result, const ExactTensor& truth, ElementCheck& check,
-                     std::size_t index, std::uint64_t salt) {
+  void watch(const TensorResult& result, const TensorResult* eager, const ExactTensor& truth,
+             std::size_t index, std::uint64_t salt) {
+    const Spread& legal = reference_.spreads(salt, freedom_)[index];
+    if (!legal.valid) return;
+    observe(result, eager, truth, legal, salt, deviations(result.reals(), truth, legal));
+    if (is_eager_ || eager == nullptr || eager->layout.dtype != result.layout.dtype) return;
+    out_.eager_observed[truth.name][salt] = deviations(eager->reals(), truth, legal);
+  }
+
+  // Beside what every tensor has: how far from eager, where both round every intermediate.
+  void observe(const TensorResult& result, const TensorResult* eager, const ExactTensor& truth,
+               const Spread& legal, std::uint64_t salt, std::vector<Deviation> all) {
+    const bool alike = !is_eager_ && freedom_.round_use == 1 && is_half(narrowest(truth));
+    if (alike && eager != nullptr && eager->layout.dtype == result.layout.dtype &&
+        truth.values.size() >= model::kApartElements) {
+      all.push_back(apart(result.reals(), eager->reals(), legal));
+    }
+    out_.observed[truth.name][salt] = std::move(all);
+  }
+
+  void against_legal(const TensorResult& result, const TensorResult* eager,
+                     const ExactTensor& truth, ElementCheck& check, std::size_t index,
+                     std::uint64_t salt) {
     const Spread& legal = reference_.spreads(salt, freedom_)[index];
     if (!legal.valid) {
       out_.doubtful |= check.measure.bound_ratio > model::kClimbBound;
       if (!is_eager_) reordered(truth, "differs from eager, inside the bound");
       return;
     }
-    const double ratio = log_ratio(result.reals(), truth, legal);
+    check.measure.deviations = deviations(result.reals(), truth, legal);
+    observe(result, eager, truth, legal, salt, check.measure.deviations);
+    const double ratio =
+        check.measure.deviations.at(static_cast<std::size_t>(Statistic::kDrift)).value;
     check.measure.rms_ratio = std::exp(ratio);
-    const double excess = (ratio - model::kMargin) / deviation(legal);
-    out_.excess[truth.name] += excess;
-    out_.ratio[truth.name] += ratio;
     const DType narrow = narrowest(truth);
     if (is_half(narrow)) {
       out_.doubtful |= ratio > model::kClimbRatio || check.measure.bound_ratio > model::kClimbBound;
-    } else if (ratio - model::kWrongRatio > model::kConfirm * deviation(legal) &&
-               !eager_is_no_better(check.measure)) {
-      out_.facts.push_back(statistical(VerdictKind::kWrong, truth.name, rung_, ratio, check.measure,
-                                       "semantic faults look so, rounding does not"));
     }
     if (is_eager_) return;
     if (is_half(narrow)) {
@@ -108,12 +119,6 @@ class TensorAssessment {
     } else {
       reordered(truth, "differs from eager within accumulation error");
     }
-  }
-
-  // Where eager lies as far out, the reference or a formula that both use is to be asked: that is
-  // eager's verdict.
-  bool eager_is_no_better(const TensorMeasure& m) const {
-    return !is_eager_ && m.eager_rms_error > m.rms_error / 4;
   }
 
   void reordered(const ExactTensor& truth, const char* detail) {
@@ -136,6 +141,7 @@ class TensorAssessment {
   const FreedomSet& freedom_;
   const std::string& rung_;
   Reference& reference_;
+  const std::vector<std::string>& watched_;
 };
 
 // What several input sets show alike, said once: by the one that shows it most.
@@ -164,6 +170,21 @@ std::vector<Fact> said_once(const std::vector<Fact>& facts, int sets) {
   return merged;
 }
 
+// Of each tensor: every element that is a number in exact arithmetic is one in all of the runs.
+std::vector<bool> always_finite(const Exact& exact, const LegalRuns& legal) {
+  std::vector<bool> all;
+  for (std::size_t t = 0; t < exact.tensors.size(); ++t) {
+    const std::vector<double>& values = exact.tensors[t].values;
+    all.push_back(std::ranges::all_of(legal.values[t], [&](const std::vector<double>& run) {
+      for (std::size_t i = 0; i < std::min(run.size(), values.size()); ++i) {
+        if (std::isfinite(values[i]) && !std::isfinite(run[i])) return false;
+      }
+      return true;
+    }));
+  }
+  return all;
+}
+
 }  // namespace
 
 const Exact& Reference::exact(Values& values, std::uint64_t salt) const {
@@ -187,6 +208,24 @@ const std::vector<Spread>& Reference::spreads(Values& values, std::uint64_t salt
 
 const Exact& Reference::exact(std::uint64_t salt) { return exact(values_[salt], salt); }
 
+bool Reference::must_be_finite(std::uint64_t salt, const FreedomSet& freedom, std::size_t tensor,
+                               std::size_t element) {
+  Values& values = values_[salt];
+  if (!values.expected) values.expected = oracle_.expected(case_, salt);
+  const ExactTensor& expected = values.expected->tensors[tensor];
+  const Standing stands = standing(expected, element);
+  if (stands != Standing::kUnbounded) return stands == Standing::kBounded;
+  // First order fails there too. The range of the opmath type inside of kernels is all that legal
+  // executions do not carry.
+  const ExactTensor& truth = exact(salt).tensors[tensor];
+  if (((marks_of(truth, element) | marks_of(expected, element)) & kRange) != 0) return false;
+  auto [it, fresh] = values.finite.try_emplace(freedom.name);
+  if (fresh)
+    it->second = always_finite(exact(salt),
+                               oracle_.legal(case_, salt, freedom, model::kFiniteRuns, salt + 1));
+  return it->second[tensor];
+}
+
 const std::vector<Spread>& Reference::spreads(std::uint64_t salt, const FreedomSet& freedom) {
   return spreads(values_[salt], salt, freedom);
 }
@@ -205,7 +244,8 @@ void Reference::prepare(const std::vector<std::uint64_t>& salts, const FreedomSe
 
 Assessment assess(const Run& run, const Run& eager, bool is_eager,
                   const std::vector<std::uint64_t>& input_sets, const FreedomSet& freedom,
-                  const std::string& rung, Reference& reference, bool values) {
+                  const std::string& rung, Reference& reference, bool values,
+                  const std::vector<std::string>& watched) {
   Assessment out;
   if (!run.has_values) {
     free_relation_facts({run, eager, is_eager, input_sets, rung, out.facts});
@@ -216,7 +256,7 @@ Assessment assess(const Run& run, const Run& eager, bool is_eager,
       is_eager ? eager_event_facts(run, rung, out.facts) : event_facts(run, eager, rung, out.facts);
   if (!has_results) return out;
   free_relation_facts({run, eager, is_eager, input_sets, rung, out.facts});
-  TensorAssessment tensors(out, is_eager, freedom, rung, reference);
+  TensorAssessment tensors(out, is_eager, freedom, rung, reference, watched);
   if (values) reference.prepare(input_sets, freedom);
   std::set<std::uint64_t> open(input_sets.begin(), input_sets.end());
   int sets = 0;
@@ -234,9 +274,6 @@ Assessment assess(const Run& run, const Run& eager, bool is_eager,
     }
   }
   out.facts = said_once(out.facts, sets);
-  for (auto* means : {&out.excess, &out.ratio}) {
-    for (auto& [tensor, value] : *means) value /= std::max(sets, 1);
-  }
   return out;
 }
 

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <map>
 
+#include "judge/model.h"
+
 namespace ulpfuzz {
 namespace {
 
-constexpr double kGain = 1e-9;        // of the objective, that a choice must bring
-constexpr double kBranchGain = 1e-3;  // likewise a branch
-constexpr double kClean = 0.1;        // objective of a tensor with a residual of half its scale
+namespace model = judge_model;
 
 }  // namespace
 
@@ -19,9 +19,8 @@ AssignmentSearch::AssignmentSearch(const Replay& replay, Fit& fit, int evaluatio
   const std::size_t n = replay_.choices().size();
   open_.assign(n, true);
   const Replay::Decisions wide{std::vector<bool>(n, true), {}, given_};
-  constexpr int kScaleRuns = 4;
-  scale_ = fit_.noise(wide, *replay_.run(wide), kScaleRuns);
-  spent_ += kScaleRuns + 1;
+  scale_ = fit_.noise(wide, *replay_.run(wide), model::kScaleRuns);
+  spent_ += model::kScaleRuns + 1;
   nominal_ = start(std::vector<bool>(n, false));
   best_ = nominal_;
 }
@@ -68,14 +67,14 @@ Assignment AssignmentSearch::with(const Assignment& from, std::size_t choice, bo
 
 bool AssignmentSearch::reproduces(const Assignment& a, const std::vector<double>& noise) {
   for (std::size_t t = 0; t < noise.size(); ++t) {
-    if (a.residuals[t] > kReplayFactor * noise[t]) return false;
+    if (a.residuals[t] > model::kReplayFactor * noise[t]) return false;
   }
   return true;
 }
 
 std::vector<double> AssignmentSearch::noise(const Assignment& a) {
-  spent_ += kNoiseRuns;
-  return fit_.noise(a.decisions, *a.state, kNoiseRuns);
+  spent_ += model::kNoiseRuns;
+  return fit_.noise(a.decisions, *a.state, model::kNoiseRuns);
 }
 
 // Sets these choices alike, and stays there when that is nearer.
@@ -89,7 +88,7 @@ bool AssignmentSearch::try_choices(Assignment& at, const std::vector<std::size_t
   }
   if (!matters) return false;
   Assignment other = with(at, std::move(decisions));
-  if (other.objective >= at.objective - kGain) return false;
+  if (other.objective >= at.objective - model::kGain) return false;
   at = std::move(other);
   return true;
 }
@@ -151,7 +150,7 @@ void AssignmentSearch::run() {
   }
   // Near enough may still be a neighbour of what the system did: other starts go on to the end
   // unless there is next to nothing left.
-  const double next_to_nothing = kClean * static_cast<double>(fit_.tensors());
+  const double next_to_nothing = model::kClean * static_cast<double>(fit_.tensors());
   for (std::size_t s = 0; s < starts.size() && !found_ && !exhausted(); ++s) {
     Assignment end = descend(starts[s]);
     if (s == 0 || end.objective < best_.objective) best_ = std::move(end);
@@ -191,7 +190,7 @@ Assignment AssignmentSearch::take_branches(Assignment from) {
       Replay::Decisions decisions = from.decisions;
       decisions.branches.push_back({tie.slot, tie.element, value});
       const Assignment one = with(from, decisions);
-      if (one.objective < from.objective - kBranchGain) {
+      if (one.objective < from.objective - model::kBranchGain) {
         gains.push_back({decisions.branches.back(), one.objective});
       }
     }
@@ -206,7 +205,7 @@ Assignment AssignmentSearch::take_branches(Assignment from) {
     Replay::Decisions decisions = at.decisions;
     decisions.branches.push_back(gain.branch);
     Assignment more = with(at, std::move(decisions));
-    if (more.objective < at.objective - kBranchGain) at = std::move(more);
+    if (more.objective < at.objective - model::kBranchGain) at = std::move(more);
   }
   return at;
 }

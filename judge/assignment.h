@@ -46,7 +46,7 @@ class AssignmentSearch {
   // agrees with the decisions. Only after found().
   void round_what_may_be(const std::function<bool(const Replay::Decisions&)>& also);
 
-  // Does it reproduce every tensor within kReplayFactor of `noise`?
+  // Does it reproduce every tensor within judge_model::kReplayFactor of `noise`?
   static bool reproduces(const Assignment& a, const std::vector<double>& noise);
   // Accumulation error under the decisions, per tensor.
   std::vector<double> noise(const Assignment& a);
@@ -77,10 +77,5 @@ class AssignmentSearch {
   std::vector<double> scale_;  // accumulation error with everything wide
   Assignment nominal_, best_;
 };
-
-// What an assignment's residual may exceed the accumulation error of its replays by: their RMS is
-// estimated from few, and rare roundings that fall the other way have heavy tails.
-inline constexpr double kReplayFactor = 3;
-inline constexpr int kNoiseRuns = 8;
 
 }  // namespace ulpfuzz

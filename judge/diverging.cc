@@ -11,14 +11,13 @@
 #include "judge/facts.h"
 #include "judge/model.h"
 #include "judge/rung.h"
+#include "judge/statistics.h"
 #include "systems/kinds.h"
 
 namespace ulpfuzz {
 namespace {
 
 namespace model = judge_model;
-
-constexpr std::size_t kSections = 8;  // of the nodes, in a round of prefixes
 
 bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
@@ -125,8 +124,8 @@ std::optional<DivergingSearch::Outside> DivergingSearch::outside(const Case& sho
     const Spread spread_of = spread(legal.values[i], truth);
     if (!spread_of.valid || !check.comparable) continue;
     const double ratio = log_ratio(got->reals(), truth, spread_of);
-    const double excess = (ratio - model::kMargin) / std::hypot(spread_of.sd_log, model::kMisfit);
-    if (excess <= model::kConfirm) continue;
+    const auto [margin, misfit] = allowance(Statistic::kDrift, rung);
+    if (ratio - margin <= model::kDiverges * std::hypot(spread_of.sd_log, misfit)) continue;
     result = Outside{"statistical",
                      fmt::format("{}: RMS error {:.3g} is {:.3g} times that of a legal execution",
                                  truth.name, check.measure.rms_error, std::exp(ratio))};
@@ -175,8 +174,8 @@ DivergingSearch::Step DivergingSearch::with_prefixes(const Case& c,
   std::optional<Diverging> first;
   while (low < high) {
     std::vector<std::size_t> cuts;
-    for (std::size_t s = 1; s <= kSections; ++s) {
-      const std::size_t cut = low + (high - low) * s / kSections;
+    for (std::size_t s = 1; s <= model::kSections; ++s) {
+      const std::size_t cut = low + (high - low) * s / model::kSections;
       if (cut > low && (cuts.empty() || cuts.back() != cut - 1)) cuts.push_back(cut - 1);
     }
     Step step;

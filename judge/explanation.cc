@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "judge/assignment.h"
+#include "judge/model.h"
 
 namespace ulpfuzz {
 
@@ -110,7 +111,7 @@ class Explanation {
       tensor.nominal = search_.nominal().residuals[t];
       tensor.residual = best.residuals[t];
       tensor.noise = noise[t];
-      tensor.reproduced = tensor.residual <= kReplayFactor * noise[t];
+      tensor.reproduced = tensor.residual <= judge_model::kReplayFactor * noise[t];
       causes_.tensors.push_back(tensor);
       index_.push_back(t);
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,32 +67,12 @@ struct ElementCheck {
   bool masked_difference = false;  // differs from eager where only masked elements do
   std::uint8_t masked_marks = 0;   // why they are masked
 };
+// `must_be_finite`: of an element of which the bound says nothing, is it a number in every legal
+// execution? Asked where the exact value is one and the result is none; without it such an element
+// is left alone.
 ElementCheck check_elements(const TensorResult& result, const TensorResult* eager,
                             const ExactTensor& exact, const std::string& rung,
-                            std::vector<Fact>& facts);
-
-// RMS error over the elements that can be compared (and, unless it is empty, that `only` names); 0
-// when there is none.
-double rms_error(const std::vector<double>& values, const ExactTensor& exact,
-                 const std::vector<bool>& only = {});
-
-// RMS error of rounding the exact values to their dtype, over the same elements, as if the errors
-// were uniform within half an ulp.
-double rounding_error(const ExactTensor& exact, const std::vector<bool>& only = {});
-
-// A tensor's RMS error against those of legal executions, but for elements that are exactly 0 in
-// all of them, of which the model knows nothing: x - mean(x) of one element is 0 for an execution
-// that subtracts, while x * rstd - mean * rstd, as legal, leaves a residue.
-struct Spread {
-  std::vector<bool> errs;  // by element: counts
-  double mean_log = 0;     // mean of log RMS error of the legal runs
-  double sd_log = 0;       // its standard deviation
-  double floor = 0;        // RMS of the final rounding: errors below are not told apart
-  bool valid = false;      // there is such an element
-};
-Spread spread(const std::vector<std::vector<double>>& legal, const ExactTensor& exact);
-// log(RMS of `values` / legal RMS), both over the elements that count, with the floor added to
-// both.
-double log_ratio(const std::vector<double>& values, const ExactTensor& exact, const Spread& legal);
+                            std::vector<Fact>& facts,
+                            const std::function<bool(std::size_t)>& must_be_finite = nullptr);
 
 }  // namespace ulpfuzz

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "judge/elements.h"
+#include "judge/model.h"
 
 namespace ulpfuzz {
 namespace {
@@ -36,7 +37,7 @@ bool has_near_tie(const ExactTensor& exact) {
 }  // namespace
 
 Fit::Fit(const Replay& replay, const Exact& exact, const Execution& system) : replay_(replay) {
-  if (std::ranges::any_of(exact.tensors, has_near_tie)) ties_ = replay.ties(kMostTies);
+  if (std::ranges::any_of(exact.tensors, has_near_tie)) ties_ = replay.ties(judge_model::kMostTies);
   for (std::size_t t = 0; t < replay.results(); ++t) {
     const ExactTensor& truth = exact.tensors[t];
     const TensorResult* result = system.find(truth.name);

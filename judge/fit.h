@@ -9,9 +9,6 @@
 
 namespace ulpfuzz {
 
-// Near-ties that are looked at.
-inline constexpr std::size_t kMostTies = 512;
-
 // How far replays lie from one system's results, tensor by tensor.
 class Fit {
  public:
@@ -19,7 +16,7 @@ class Fit {
   // not return, or of another shape, are left out.
   Fit(const Replay& replay, const Exact& exact, const Execution& system);
 
-  const std::vector<Replay::Tie>& ties() const { return ties_; }  // kMostTies at most
+  const std::vector<Replay::Tie>& ties() const { return ties_; }  // judge_model::kMostTies at most
 
   std::size_t tensors() const { return system_.size(); }
   bool compared(std::size_t t) const { return !system_[t].empty(); }

@@ -1,16 +1,13 @@
 #include "judge/judge.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 
-#include "ir/hash.h"
 #include "judge/assess.h"
+#include "judge/claims.h"
 #include "judge/ladder.h"
 #include "judge/model.h"
 #include "judge/relation.h"
@@ -80,8 +77,11 @@ class Walk {
  private:
   // Input sets of the first look, and those that confirm what it suspects.
   std::vector<std::uint64_t> first_sets() const { return sets(0, std::max(1, options_.seeds)); }
-  std::vector<std::uint64_t> fresh_sets() const {
-    return sets(std::max(1, options_.seeds), options_.confirm ? model::kFreshSeeds : 0);
+  // The fresh sets of a round of asking. Those of the first round ride along with the first look.
+  std::vector<std::uint64_t> fresh_sets(std::size_t round) const {
+    if (!options_.confirm) return {};
+    const int before = round == 0 ? 0 : model::kFreshSets.at(round - 1);
+    return sets(std::max(1, options_.seeds) + before, model::kFreshSets.at(round) - before);
   }
   static std::vector<std::uint64_t> sets(int first, int count) {
     std::vector<std::uint64_t> result;
@@ -97,7 +97,7 @@ class Walk {
     // A capture is held against its module on two sets.
     const bool module = rungs_of_(kEager).base().test.module.has_value();
     if (module && options_.seeds < 2 && !options_.confirm) result.push_back(1);
-    for (const std::uint64_t salt : fresh_sets()) result.push_back(salt);
+    for (const std::uint64_t salt : fresh_sets(0)) result.push_back(salt);
     return result;
   }
 
@@ -119,15 +119,14 @@ class Walk {
   }
 
   // The assessment of a system on a rung, or nothing while runs are missing.
-  std::optional<Assessment> look(const SystemSpec& system, Rung& rung,
-                                 const std::vector<std::uint64_t>& sets) {
+  std::optional<Assessment> first_look(const SystemSpec& system, Rung& rung) {
     std::string hash;
     const SystemSpec neighbour = eager_beside(system);
     const Run* eager = ask(neighbour, rung);
     const Run* run = ask(system, rung, &hash);
     if (eager == nullptr || run == nullptr) return std::nullopt;
-    Assessment a = assess(*run, *eager, system == neighbour, sets, freedom_of(system), rung.label,
-                          rung.reference, options_.values);
+    Assessment a = assess(*run, *eager, system == neighbour, first_sets(), freedom_of(system),
+                          rung.label, rung.reference, options_.values);
     if (attests(rung) && run->completed() && eager->completed()) {
       const auto accepting = accepting_kernels(*run, neighbour, rung);
       if (!accepting) return std::nullopt;
@@ -136,6 +135,22 @@ class Walk {
     if (attests(rung) && system != neighbour) a.kernels = kernel_rows(*run, *eager);
     for (Fact& fact : a.facts) fact.evidence = hash;
     return a;
+  }
+
+  // What the fresh sets of a round say of the tensors.
+  std::optional<Assessment> fresh_look(const SystemSpec& system, Rung& rung, std::size_t round,
+                                       const std::vector<std::string>& tensors,
+                                       std::string& evidence) {
+    const SystemSpec neighbour = eager_beside(system);
+    const std::vector<std::uint64_t> fresh = fresh_sets(round);
+    const auto run_of = [&](const SystemSpec& of) {
+      return round == 0 ? ask(of, rung, &evidence) : ask({rung.test, of, fresh}, &evidence);
+    };
+    const Run* eager = run_of(neighbour);
+    const Run* run = run_of(system);
+    if (eager == nullptr || run == nullptr) return std::nullopt;
+    return assess(*run, *eager, system == neighbour, fresh, freedom_of(system), rung.label,
+                  rung.reference, options_.values, tensors);
   }
 
   // Those of the kernels that the run passed over which take the program: eager runs it with
@@ -200,7 +215,7 @@ class Walk {
       capture_facts_of(eager, rungs.float32());  // asks, too
     }
     const std::optional<std::vector<Fact>> capture = capture_facts_of(eager, base);
-    const std::optional<Assessment> first = look(system, base, first_sets());
+    const std::optional<Assessment> first = first_look(system, base);
     if (!first || !capture) return verdict;
     if (!capture->empty()) {
       verdict.facts = is_eager ? *capture : first->facts;
@@ -211,18 +226,19 @@ class Walk {
     verdict.facts = first->facts;
     verdict.measures = first->measures;
     verdict.kernels = first->kernels;
-    confirm_less_accurate(system, base, *first, verdict);
     // Eager is looked at on the ladder only beside a system that needs it.
     if (climbs(base, *first) && !is_eager) {
       const std::optional<std::vector<Fact>> captured = capture_facts_of(eager, rungs.float32());
-      const std::optional<Assessment> above = look(system, rungs.float32(), first_sets());
+      const std::optional<Assessment> above = first_look(system, rungs.float32());
       // A module of another dtype that is not the raised program says nothing.
       if (above && captured && captured->empty()) {
         verdict.facts.insert(verdict.facts.end(), above->facts.begin(), above->facts.end());
         verdict.measures.insert(verdict.measures.end(), above->measures.begin(),
                                 above->measures.end());
+        claim(system, rungs.float32(), true, *above, verdict);
       }
     }
+    claim(system, base, false, *first, verdict);
     relate(system, is_eager, rungs, options_.values && first->compared, verdict);
     if (options_.values && !first->compared && verdict.facts.empty()) {
       Fact fact;
@@ -247,32 +263,57 @@ class Walk {
     verdict.facts.insert(verdict.facts.end(), facts.begin(), facts.end());
   }
 
-  // A tensor outside its freedom set on the first look counts only when fresh seeds say the same.
-  void confirm_less_accurate(const SystemSpec& system, Rung& base, const Assessment& first,
-                             Verdict& verdict) {
-    std::set<std::string> suspects;
-    for (const auto& [tensor, excess] : first.excess) {
-      if (excess > model::kScreen) suspects.insert(tensor);
+  // What statistics say of a system on a rung: the first look chooses suspects, fresh input sets
+  // decide, more of them as long as they may. `above`: not the rung of the case as it came.
+  void claim(const SystemSpec& system, Rung& rung, bool above, const Assessment& first,
+             Verdict& verdict) {
+    // Of what is proved beyond that nothing needs to be claimed.
+    if (!options_.confirm || primary(verdict.facts) <= VerdictKind::kWrong) return;
+    std::vector<ClaimTest> tests;
+    for (const VerdictKind kind : {VerdictKind::kWrong, VerdictKind::kLessAccurate}) {
+      if (kind == VerdictKind::kWrong && is_half(parse_dtype(rung.label).value())) continue;
+      ClaimTest test(kind, rung.label, first.observed);
+      if (test.begun()) tests.push_back(std::move(test));
     }
-    if (suspects.empty() || !options_.confirm) return;
-    const std::optional<Assessment> fresh = look(system, base, fresh_sets());
-    if (!fresh) return;
-    for (const std::string& tensor : suspects) {
-      const auto it = fresh->excess.find(tensor);
-      const double excess = it == fresh->excess.end() ? 0 : it->second;
-      if (excess <= model::kConfirm) continue;
-      Fact fact;
-      fact.kind = VerdictKind::kLessAccurate;
-      fact.tensor = tensor;
-      fact.rung = base.label;
-      fact.strength = "statistical";
-      fact.statistic = std::exp(fresh->ratio.at(tensor));
-      fact.detail = fmt::format(
-          "{}: over {} fresh input sets the RMS error is {:.3g} times that of a legal execution, "
-          "{:.1f} standard deviations beyond the margin",
-          tensor, model::kFreshSeeds, fact.statistic, excess);
-      verdict.facts.push_back(std::move(fact));
+    if (tests.empty()) return;
+    const std::vector<std::string> tensors = tests.back().tensors();
+    Assessment fresh;
+    std::string evidence;
+    const auto no_longer_begun = [](const ClaimTest& test) { return !test.begun(); };
+    for (std::size_t round = 0; round < model::kFreshSets.size(); ++round) {
+      const auto more = fresh_look(system, rung, round, tensors, evidence);
+      if (!more) return;
+      for (const std::string& tensor : tensors) {
+        if (round > 0 || varies(rung, tensor)) continue;
+        for (ClaimTest& test : tests) test.leave_out(tensor);
+      }
+      std::erase_if(tests, no_longer_begun);
+      merge(fresh.observed, more->observed);
+      merge(fresh.eager_observed, more->eager_observed);
+      const bool open = std::ranges::any_of(tests, [&](const ClaimTest& test) {
+        return ClaimTest::open(test.weigh(fresh.observed));
+      });
+      if (more->observed.empty() || !open) break;
     }
+    for (const ClaimTest& test : tests) {
+      ++verdict.tests;
+      std::vector<Fact> facts =
+          claims(test, fresh.observed, fresh.eager_observed, rung.label, above);
+      for (Fact& fact : facts) {
+        fact.evidence = evidence;
+        verdict.facts.push_back(std::move(fact));
+      }
+    }
+  }
+
+  // Do the exact values of a tensor depend on the input set? Literals do not, and then each further
+  // set is the first one again.
+  bool varies(Rung& rung, const std::string& tensor) const {
+    const ExactTensor* first = rung.reference.exact(first_sets().front()).find(tensor);
+    return std::ranges::any_of(fresh_sets(0), [&](std::uint64_t salt) {
+      const ExactTensor* fresh = rung.reference.exact(salt).find(tensor);
+      return first != nullptr && fresh != nullptr && fresh->values != first->values;
+    });
   }
 
   bool may_climb(const Rung& base) const {
@@ -306,17 +347,6 @@ Judge::Judge(const Case& lowered, JudgeOptions options, const OpTable& table)
 Judge::Step Judge::next(const std::vector<Evidence>& evidence) const {
   const auto rungs_of = [this](const SystemSpec& system) -> Rungs& { return ladder_->of(system); };
   return Walk(rungs_of, options_, evidence).step();
-}
-
-std::string Judge::model_hash() {
-  static const std::string hash =
-      sha256_hex(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", model::kVersion,
-                             model::kBoundFactor, model::kLegalRuns, model::kMisfit, model::kMargin,
-                             model::kScreen, model::kConfirm, model::kFreshSeeds,
-                             model::kWrongRatio, model::kClimbRatio, model::kClimbBound,
-                             model::kRelationRatio, model::kRelationSets, model::kRelationElements))
-          .substr(0, 16);
-  return hash;
 }
 
 }  // namespace ulpfuzz

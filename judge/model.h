@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 namespace ulpfuzz::judge_model {
@@ -8,7 +9,7 @@ namespace ulpfuzz::judge_model {
 // (Judge::model_hash), so a changed constant invalidates what was concluded with the old one.
 
 // Part of the hash: raise it when the method changes.
-inline constexpr int kVersion = 6;
+inline constexpr int kVersion = 8;
 
 // An element is `wrong` when its error exceeds this times the first-order bound. The bound leaves
 // out second-order terms, which the factor covers with room for formulas that nobody listed.
@@ -17,24 +18,60 @@ inline constexpr double kBoundFactor = 2.0;
 // Legal executions drawn per freedom set.
 inline constexpr int kLegalRuns = 16;
 
+// Legal executions that must all give numbers where nothing else says whether a NaN is legal.
+inline constexpr int kFiniteRuns = 64;
+
+// Scale of an element's error: how many legal executions the errors of its row and column are worth
+// beside its own, and the least length of a row or column that is asked.
+inline constexpr double kPooling = 8;
+inline constexpr std::size_t kLeastLine = 4;
+
+// What a correct system is allowed beyond the legal executions that model it, by statistic (one
+// element, drift: log units; scale: units of the legal executions). Margin: of the mean over input
+// sets. Misfit: standard deviation over input sets that legal executions do not show. Both are
+// fitted (docs/judge.md, "Fit").
+struct Allowance {
+  double margin;
+  double misfit;
+};
+using Allowances = std::array<Allowance, 3>;  // in the order of kStatistics (judge/statistics.h)
+inline constexpr Allowances kHalf{{{0.7, 0.3}, {0.7, 0.3}, {3, 1}}};  // float16, bfloat16
+inline constexpr Allowances kWide{{{0.7, 0.3}, {0.7, 0.3}, {3, 1}}};  // float32
+
+// The same of a half-typed system that rounds as eager does and its distance to eager, in tensors
+// of at least so many elements.
+inline constexpr Allowance kApart{0.1, 0.2};
+inline constexpr std::size_t kApartElements = 16;
+
+// The same for `wrong`, of one element and of drift, on a rung of float32 or more: semantic faults
+// lie at 1e3 to 1e6 there, correct systems below 2.
+inline constexpr double kWrongMargin = 3.4;  // log 30
+
 // Misfit of the legal executions' mean log RMS error to that of correct systems, in log units
 // (standard deviation over tensors; docs/judge.md).
 inline constexpr double kMisfit = 0.3;
 
-// Margin δ of the equivalence hypothesis "log ratio <= δ": a system may be this much less accurate
-// than the mean legal execution without being called so.
-inline constexpr double kMargin = 0.7;
+// Screening: mean excess over the margin, in standard errors, at which fresh input sets are asked
+// for.
+inline constexpr double kScreen = 2.0;
+// How many fresh sets there are after each round of asking.
+inline constexpr std::array kFreshSets{4, 8, 16, 32};
+// Probability of a false claim, for each test that is begun.
+inline constexpr double kClaimError = 1e-4;
+// Shares of the wealth that an e-process bets; excess beyond which a set counts no more.
+inline constexpr std::array kBets{0.1, 0.3, 0.6, 0.95};
+inline constexpr double kLargestExcess = 30;
+// Where all suspects' e-values are below, no more sets are asked for.
+inline constexpr double kHopeless = 0.25;
+// Where eager lies nearly as far out, the reference or a formula that both use is to be asked, and
+// nothing is claimed of a system beside it: log of the ratio up to which it is near, for `wrong`
+// and for `less-accurate` above the first rung.
+inline constexpr double kEagerNearWrong = 1.39;  // log 4
+inline constexpr double kEagerNear = 0.69;       // log 2
 
-// Screening: excess over the margin in standard deviations at which fresh seeds are asked for.
-inline constexpr double kScreen = 3.0;
-// Confirmation on fresh seeds only: mean excess in standard deviations.
-inline constexpr double kConfirm = 5.0;
-inline constexpr int kFreshSeeds = 4;
-
-// On a rung of float32 or more a tensor whose RMS error is this many times the mean legal one (in
-// log units, and kConfirm standard deviations beyond) is `wrong`: semantic faults lie at 1e3 to 1e6
-// there, correct systems below 2.
-inline constexpr double kWrongRatio = 3.4;  // log 30
+// An intermediate diverges when its excess over the margin on one input set is this many standard
+// deviations (docs/causes.md).
+inline constexpr double kDiverges = 5.0;
 
 // The ladder is climbed when a half-precision tensor's log ratio or share of the bound exceeds:
 inline constexpr double kClimbRatio = 0.4;
@@ -46,5 +83,19 @@ inline constexpr double kClimbBound = 0.5;
 inline constexpr double kRelationRatio = 30;
 inline constexpr int kRelationSets = 3;
 inline constexpr std::size_t kRelationElements = 16;
+
+// Causes (docs/causes.md): what a choice, and a branch, must bring of the objective; the objective
+// of a tensor with a residual of half its scale; replays that estimate the scale, and the noise of
+// an assignment; what a residual may exceed that noise by, whose RMS is estimated from few and has
+// heavy tails, as roundings rarely fall the other way; near-ties that are looked at; sections of
+// the nodes in a round of prefixes.
+inline constexpr double kGain = 1e-9;
+inline constexpr double kBranchGain = 1e-3;
+inline constexpr double kClean = 0.1;
+inline constexpr int kScaleRuns = 4;
+inline constexpr int kNoiseRuns = 8;
+inline constexpr double kReplayFactor = 3;
+inline constexpr std::size_t kMostTies = 512;
+inline constexpr std::size_t kSections = 8;
 
 }  // namespace ulpfuzz::judge_model

@@ -6,12 +6,10 @@
 #include <cmath>
 #include <map>
 
-#include "judge/model.h"
+#include "judge/statistics.h"
 
 namespace ulpfuzz {
 namespace {
-
-namespace model = judge_model;
 
 // What one system showed of one tensor, by input set.
 struct Series {
@@ -61,11 +59,12 @@ Interval mean_interval(const std::vector<double>& x, double tail) {
   return {middle, middle - half, middle + half};
 }
 
-Membership membership(const std::vector<double>& log_ratios, double tail) {
+Membership membership(const std::vector<double>& log_ratios, const std::string& rung, double tail) {
   if (log_ratios.size() < 2) return Membership::kNotTested;
   const Interval ratio = mean_interval(log_ratios, tail);
-  if (ratio.high <= model::kMargin) return Membership::kInside;
-  return ratio.low > model::kMargin ? Membership::kOutside : Membership::kUnsure;
+  const double margin = allowance(Statistic::kDrift, rung).margin;
+  if (ratio.high <= margin) return Membership::kInside;
+  return ratio.low > margin ? Membership::kOutside : Membership::kUnsure;
 }
 
 // One tensor's comparison; `tail`: of each interval, on either side.
@@ -97,7 +96,7 @@ Nearness compare(const Place& place, const std::vector<Verdict>& verdicts, doubl
     system.error = std::exp(mean(errors));
     system.to_eager = {std::exp(ratio.value), std::exp(ratio.low), std::exp(ratio.high)};
     system.to_legal = legal.empty() ? 0 : std::exp(mean(legal));
-    system.freedom = membership(legal, tail);
+    system.freedom = membership(legal, place.first, tail);
     result.systems.push_back(system);
     bool nearest = all.size() > 1;
     for (std::size_t j = 0; j < all.size(); ++j) {

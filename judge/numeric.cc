@@ -7,6 +7,7 @@
 #include "judge/elements.h"
 #include "judge/facts.h"
 #include "judge/model.h"
+#include "judge/statistics.h"
 
 namespace ulpfuzz {
 namespace {
@@ -14,7 +15,14 @@ namespace {
 namespace model = judge_model;
 
 // What an element says of a system.
-enum class Element : std::uint8_t { kWithin, kUnbounded, kMasked, kWrong, kNonFinite };
+enum class Element : std::uint8_t {
+  kWithin,
+  kUnbounded,
+  kUnboundedNonFinite,  // as the last, and only legal executions say whether it may be
+  kMasked,
+  kWrong,
+  kNonFinite
+};
 
 double allowance(const ExactTensor& exact, std::size_t i) {
   return model::kBoundFactor * bound_of(exact, i);
@@ -24,7 +32,10 @@ Element judge_real(double y, const ExactTensor& exact, std::size_t i) {
   const double e = exact.values[i];
   const Standing stands = standing(exact, i);
   if (stands == Standing::kMasked) return Element::kMasked;
-  if (stands == Standing::kUnbounded) return Element::kUnbounded;
+  if (stands == Standing::kUnbounded) {
+    return std::isfinite(e) && !std::isfinite(y) ? Element::kUnboundedNonFinite
+                                                 : Element::kUnbounded;
+  }
   const double allowed = allowance(exact, i);
   if (std::isnan(e)) return std::isnan(y) ? Element::kWithin : Element::kNonFinite;
   if (std::isinf(e)) return y == e ? Element::kWithin : Element::kNonFinite;
@@ -36,6 +47,13 @@ Element judge_real(double y, const ExactTensor& exact, std::size_t i) {
     return may_overflow ? Element::kWithin : Element::kNonFinite;
   }
   return error_of(y, exact, i) <= allowed ? Element::kWithin : Element::kWrong;
+}
+
+// Decides what the bound leaves open of an element that is not finite.
+Element decided(Element element, std::size_t i,
+                const std::function<bool(std::size_t)>& must_be_finite) {
+  if (element != Element::kUnboundedNonFinite) return element;
+  return must_be_finite && must_be_finite(i) ? Element::kNonFinite : Element::kUnbounded;
 }
 
 Element judge_integer(std::int64_t y, const ExactTensor& exact, std::size_t i) {
@@ -99,7 +117,8 @@ Fact element_fact(Element element, const ExactTensor& exact, const Numbers& got,
 
 ElementCheck check_elements(const TensorResult& result, const TensorResult* eager,
                             const ExactTensor& exact, const std::string& rung,
-                            std::vector<Fact>& facts) {
+                            std::vector<Fact>& facts,
+                            const std::function<bool(std::size_t)>& must_be_finite) {
   ElementCheck check;
   TensorMeasure& m = check.measure;
   m.tensor = exact.name;
@@ -122,8 +141,9 @@ ElementCheck check_elements(const TensorResult& result, const TensorResult* eage
   std::int64_t eager_outside = 0;
   double worst_share = -1;
   for (std::size_t i = 0; i < n; ++i) {
-    const Element element =
-        integral ? judge_integer(got.integers[i], exact, i) : judge_real(got.reals[i], exact, i);
+    const Element element = integral
+                                ? judge_integer(got.integers[i], exact, i)
+                                : decided(judge_real(got.reals[i], exact, i), i, must_be_finite);
     if (element == Element::kMasked) {
       ++m.masked;
       if (other && got.differs(*other, i)) {
@@ -152,8 +172,9 @@ ElementCheck check_elements(const TensorResult& result, const TensorResult* eage
     if (element == Element::kWithin) continue;
     // Where eager is outside too, the reference and eager disagree: that is eager's verdict.
     if (other) {
-      const Element of_eager = integral ? judge_integer(other->integers[i], exact, i)
-                                        : judge_real(other->reals[i], exact, i);
+      const Element of_eager =
+          integral ? judge_integer(other->integers[i], exact, i)
+                   : decided(judge_real(other->reals[i], exact, i), i, must_be_finite);
       if (of_eager == Element::kWrong || of_eager == Element::kNonFinite) {
         if (got.differs(*other, i)) ++eager_outside;
         continue;

@@ -62,7 +62,7 @@ T power_of(const T& x, const T& y) {
 }
 
 // pow(Tensor, number). ATen and Inductor take square roots where the exponent is a half, which
-// differ from pow at -inf and -0.
+// differ from pow at -inf and -0; where it is 1 or 2, the operand and its product with itself.
 struct PowScalarKernel {
   template <class T>
   static void run(Kernel<T>& k) {
@@ -82,6 +82,12 @@ struct PowScalarKernel {
     } else if (e == -0.5) {
       map_real(
           k.out(), [](const T& x) { return rsqrt(x); }, k.in("self"));
+    } else if (e == 1) {
+      map_real(
+          k.out(), [](const T& x) { return x; }, k.in("self"));
+    } else if (e == 2) {
+      map_real(
+          k.out(), [](const T& x) { return x * x; }, k.in("self"));
     } else {
       const T power = k.number("exponent");
       map_real(

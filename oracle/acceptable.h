@@ -7,10 +7,12 @@
 
 namespace ulpfuzz {
 
-// Which indices an arg-reduction may return: those whose value may be as good as the best one, ties
-// included. NaN is the best of all. Integers beyond
-// 2^53 are compared as B holds them. An element with more than 64 of them, or with something
-// undefined among its values, has an empty list.
+// Which indices an arg-reduction may return: those whose value may be as good as the best one. Of
+// equal values that every execution has (their error is 0) the first alone, as torch documents of
+// all rows that have an arg_result (max, min, argmax, argmin). NaN is the best of all; of several
+// any, as nothing is promised of them. Integers beyond 2^53 are compared as B holds them. An
+// element with more than 64 of them, or with something undefined among its values, has an empty
+// list.
 template <class B>
 std::vector<std::vector<std::int64_t>> acceptable_indices(const Plan::Step& step,
                                                           const Tensor<Running<B>>& self) {
@@ -44,12 +46,16 @@ std::vector<std::vector<std::int64_t>> acceptable_indices(const Plan::Step& step
              }
            }
            std::vector<std::int64_t> indices;
+           bool decided = false;  // there was one already that is as good in every execution
            for (std::size_t j = 0; j < positions.size() && indices.size() <= kMost; ++j) {
              const Running<B> x = as_number(base + positions[j]);
              const bool open = !internal::finite(x.e);
              const bool good =
                  base::is_nan(x.v) || open || (!nan && (!any || x.v + B(x.e) >= floor.v));
-             if (good) indices.push_back(static_cast<std::int64_t>(j));
+             const bool as_held = !self.integral() || base::abs(x.v) <= B(0x1p53);
+             const bool known = good && !nan && !base::is_nan(x.v) && x.e == 0 && as_held;
+             if (good && !(known && decided)) indices.push_back(static_cast<std::int64_t>(j));
+             decided = decided || known;
            }
            if (undefined || indices.size() > kMost) indices.clear();
            all.push_back(std::move(indices));

@@ -12,6 +12,7 @@ namespace ulpfuzz {
 template <class B>
 void include_rounding(Running<B>& x, const FloatFormat& format) {
   if (!internal::is_finite(x.v) || !internal::finite(x.e)) return;
+  const ErrorModel& model = ErrorModel::current();
   const double size = std::fabs(base::narrow(x.v));
   if (size + x.e > format.max_finite) {
     x.e = internal::kInfinity;
@@ -22,7 +23,8 @@ void include_rounding(Running<B>& x, const FloatFormat& format) {
   if (x.e == 0 && (size == 0 || (normal && internal::representable(x.v, format.unit_roundoff)))) {
     return;
   }
-  x.e += normal ? format.unit_roundoff * (size + x.e) : format.min_subnormal;
+  const double rounding = normal ? format.unit_roundoff * (size + x.e) : format.min_subnormal;
+  x.e = internal::add_errors(x.e, model.deviations * rounding, model);
 }
 
 }  // namespace ulpfuzz

@@ -51,11 +51,23 @@ void read(ExactTensor& to, const Tensor<Running<B>>& value) {
   }
 }
 
+// Errors of `deviations` times their expected size.
 template <class B>
-void evaluate(const Task& task, std::uint64_t salt, Exact& exact) {
-  BoundPolicy<B> policy;
+class DeviationPolicy : public BoundPolicy<B> {
+ public:
+  void begin(const Plan::Step& /*step*/, Kernel<Running<B>>& /*kernel*/) override {
+    ErrorModel& model = ErrorModel::current();
+    model.deviations = Oracle::kDeviations;
+    model.unit *= model.deviations;
+    model.scalar_unit *= model.deviations;
+  }
+};
+
+template <class B>
+void evaluate(const Task& task, std::uint64_t salt, ErrorMode mode, BoundPolicy<B>&& policy,
+              Exact& exact) {
   const auto values = interpret(
-      task.plan(), make_inputs<Running<B>>(task.bound(), task.input_types(), salt), policy);
+      task.plan(), make_inputs<Running<B>>(task.bound(), task.input_types(), salt), policy, mode);
   for (const WantedResult& result : task.results()) {
     ExactTensor tensor;
     tensor.role = result.role;
@@ -83,10 +95,19 @@ Exact Oracle::exact(const Case& lowered, std::uint64_t salt) const {
   Exact exact;
   exact.quad = task.plan().has_float64();
   if (exact.quad) {
-    evaluate<Quad>(task, salt, exact);
+    evaluate(task, salt, ErrorMode::kBound, BoundPolicy<Quad>(), exact);
   } else {
-    evaluate<double>(task, salt, exact);
+    evaluate(task, salt, ErrorMode::kBound, BoundPolicy<double>(), exact);
   }
+  exact.cpu_seconds = thread_cpu_seconds() - start;
+  return exact;
+}
+
+Exact Oracle::expected(const Case& lowered, std::uint64_t salt) const {
+  const double start = thread_cpu_seconds();
+  const Task task(lowered, table_, Task::Form::kAsWritten);
+  Exact exact;
+  evaluate(task, salt, ErrorMode::kRms, DeviationPolicy<double>(), exact);
   exact.cpu_seconds = thread_cpu_seconds() - start;
   return exact;
 }

@@ -60,6 +60,12 @@ class Oracle {
 
   // Throws Error when the case does not verify. `salt` selects the input set.
   Exact exact(const Case& lowered, std::uint64_t salt = 0) const;
+  // The same values with another bound: kDeviations times the expected error, all errors being
+  // independent (ErrorMode::kRms). A worst case soon has no bound in half types; this one has, but
+  // a bound it is not. Infinite where a legal execution may meet a pole, the edge of a domain or
+  // the end of a nominal dtype's range on the way, and so may give no number.
+  static constexpr double kDeviations = 6;
+  Exact expected(const Case& lowered, std::uint64_t salt = 0) const;
   LegalRuns legal(const Case& lowered, std::uint64_t salt, const FreedomSet& freedom, int runs,
                   std::uint64_t seed) const;
 

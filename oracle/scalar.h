@@ -39,6 +39,9 @@ enum class ErrorMode : std::uint8_t {
 struct ErrorModel {
   double unit = 0;  // unit roundoff of the opmath type
   ErrorMode mode = ErrorMode::kBound;
+  // What include_rounding adds, in units of the error of one rounding; the interpreter's policies
+  // that enlarge `unit` enlarge it alike.
+  double deviations = 1;
   double function_ulps = 0;  // of the row, for the functions inside
   double scalar_unit = 0;    // roundoff of the type in which Python numbers may be seen
   // Range of the opmath type; the defaults switch these checks off.

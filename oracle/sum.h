@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "oracle/running.h"
 
@@ -81,15 +82,19 @@ class Sum<Running<B>> {
   Running<B> total() const {
     const ErrorModel& model = ErrorModel::current();
     if (!internal::is_finite(sum_)) {
+      // Beside an infinity the finite terms may come to the other one, which makes a NaN.
+      if (base::is_inf(sum_) && may_overflow(model)) {
+        return {sum_, internal::kInfinity, static_cast<std::uint8_t>(marks_ | kRange)};
+      }
       return {sum_, internal::finite(errors_) ? 0 : internal::kInfinity, marks_};
     }
     if (!internal::finite(errors_)) return {sum_, internal::kInfinity, marks_};
     // A partial sum may overflow in another order.
-    if (bound_ && !(sizes_ + errors_ <= model.max_finite)) {
+    if (may_overflow(model)) {
       return {sum_, internal::kInfinity,
-              static_cast<std::uint8_t>(marks_ | internal::range_mark(sizes_, model.max_finite))};
+              static_cast<std::uint8_t>(marks_ | internal::range_mark(size(), model.max_finite))};
     }
-    if (exact_ && sizes_ * kGrid * model.unit <= 1) return {sum_, 0, marks_};
+    if (exact_ && size() * kGrid * model.unit <= 1) return {sum_, 0, marks_};
     const double n = static_cast<double>(count_ - 1 + products_);
     const double tiny = sizes_ > 0 && products_ ? n * model.min_subnormal : 0;
     if (bound_) {
@@ -107,9 +112,16 @@ class Sum<Running<B>> {
     return std::fabs(scaled) < 0x1p53 && B(near) == x &&
            static_cast<double>(static_cast<std::int64_t>(scaled)) == scaled;
   }
+  // What the magnitudes of the finite terms come to at most; kRms: by the mean of their squares.
+  double size() const { return bound_ ? sizes_ : std::sqrt(static_cast<double>(count_) * sizes_); }
+  bool may_overflow(const ErrorModel& model) const {
+    const double error = bound_ ? errors_ : std::sqrt(errors_);
+    return internal::finite(errors_) && !(size() + error <= model.max_finite);
+  }
   void include(double size, double e, std::uint8_t marks) {
     ++count_;
     marks_ |= marks;
+    if (!(size <= std::numeric_limits<double>::max())) size = 0;  // no finite term
     if (bound_) {
       sizes_ += size;
       errors_ += e;

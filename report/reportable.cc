@@ -173,6 +173,17 @@ Check minimal(const Finding& f) {
           .required = false};
 }
 
+// What the finding's own runs and exact values say.
+std::vector<Check> first_checks(const Finding& f, const OpTable& table) {
+  return {tolerances(f), public_names(f, table), defined(f),
+          magnitudes(f), shown_by_script(f),     minimal(f)};
+}
+
+bool stands_in_the_way(const Check& check) {
+  return check.required && check.outcome != Outcome::kPassed &&
+         check.outcome != Outcome::kDoesNotApply;
+}
+
 }  // namespace
 
 std::string_view name(Check::Outcome outcome) {
@@ -183,21 +194,17 @@ std::string_view name(Check::Outcome outcome) {
 
 Reportable reportable(const Finding& f, const OpTable& table) {
   Reportable result;
-  result.checks = {
-      tolerances(f),
-      public_names(f, table),
-      defined(f),
-      second_look(f, SecondLook::Of::kIsa, "is seen at a second instruction set too"),
-      second_look(f, SecondLook::Of::kRelease, "is seen in a newer release that is installed"),
-      magnitudes(f),
-      shown_by_script(f),
-      minimal(f),
-  };
-  result.yes = std::ranges::all_of(result.checks, [](const Check& check) {
-    return !check.required || check.outcome == Outcome::kPassed ||
-           check.outcome == Outcome::kDoesNotApply;
-  });
+  result.checks = first_checks(f, table);
+  result.checks.push_back(
+      second_look(f, SecondLook::Of::kIsa, "is seen at a second instruction set too"));
+  result.checks.push_back(
+      second_look(f, SecondLook::Of::kRelease, "is seen in a newer release that is installed"));
+  result.yes = std::ranges::none_of(result.checks, stands_in_the_way);
   return result;
+}
+
+bool worth_a_second_look(const Finding& f, const OpTable& table) {
+  return std::ranges::none_of(first_checks(f, table), stands_in_the_way);
 }
 
 }  // namespace ulpfuzz

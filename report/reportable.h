@@ -29,5 +29,7 @@ struct Reportable {
   std::vector<Check> checks;
 };
 Reportable reportable(const Finding& finding, const OpTable& table);
+// Is a second look (Finding::looks) all that it lacks? Then it is worth one.
+bool worth_a_second_look(const Finding& finding, const OpTable& table);
 
 }  // namespace ulpfuzz

@@ -1,6 +1,6 @@
 """Captures a module as a program: records the operators that its eager forward pass calls.
 
-What is recorded is a real execution with gradients, seen where torch.export sees it, before dispatch:
+What is recorded is a real execution, seen where torch.export sees it, before dispatch:
 composites such as scaled_dot_product_attention are whole. So control flow went as eager's goes, and the
 program is eager's to the bit; tracers make libraries take other paths (transformers builds a mask
 where eager passes is_causal). What depends on constants alone is folded into constants; a number taken
@@ -48,8 +48,12 @@ class Recorder(SchemaCheckMode):
     """The only kind of mode of one's own that the key before autograd takes is one that is a
     SchemaCheckMode."""
 
-    def __init__(self, program: ModuleProgram, inputs: dict[str, torch.Tensor]) -> None:
+    def __init__(
+        self, program: ModuleProgram, inputs: dict[str, torch.Tensor], grad: bool = True
+    ) -> None:
+        """`grad`: the grad mode that the module is called in."""
         TorchDispatchMode.__init__(self, torch._C.DispatchKey.PreDispatch)
+        self._grad = grad
         self.inputs: list[Json] = []
         self.nodes: list[Json] = []
         self.contents: dict[str, torch.Tensor] = {}  # of literal inputs
@@ -139,7 +143,8 @@ class Recorder(SchemaCheckMode):
 
     def _record(self, func: Any, given: Json, result: Any) -> None:
         operands = list(_tensors(given.values()))
-        if not torch.is_grad_enabled() and any(t.requires_grad for t in operands):
+        stopped = self._grad and not torch.is_grad_enabled()
+        if stopped and any(t.requires_grad for t in operands):
             raise NotCapturable(f"{func} runs without gradients inside of the module")
         if not isinstance(result, (torch.Tensor, list, tuple)):
             raise NotCapturable(f"{func} takes a number out of a tensor that is no constant")
@@ -346,7 +351,7 @@ class Capture:
         program.to(torch.device(environment.device))
         inputs = _user_inputs(self._request["items"][0]["module"], program.tokens)
         inputs = {name: value.to(environment.device) for name, value in inputs.items()}
-        recorder = Recorder(program, inputs)
+        recorder = Recorder(program, inputs, environment.grad)
         with environment.forward(), recorder, enable_python_dispatcher():
             outputs = program.step(*inputs.values())
         refs = [recorder.ref(output) for output in outputs]

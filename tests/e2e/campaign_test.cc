@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <set>
 #include <thread>
 
 #include "fuzz/store.h"
@@ -30,6 +31,15 @@ TEST(Campaign, TheSameSeedGivesTheSameVerdictsAndFindings) {
   EXPECT_EQ(first.status, second.status);
   EXPECT_EQ(first.status, a.at("findings").empty() ? 0 : 1);
   for (const auto& finding : a.at("findings")) {
+    bool fit = true;
+    std::set<std::string> outcomes;
+    for (const auto& check : finding.at("checks")) {
+      const std::string outcome = check.at("outcome");
+      outcomes.insert(outcome);
+      fit = fit && (!check.at("required") || outcome == "passed" || outcome == "does not apply");
+    }
+    EXPECT_EQ(finding.at("reportable"), fit) << finding.dump(1);
+    EXPECT_FALSE(outcomes.empty());
     const fs::path at = finding.at("folder").get<std::string>();
     for (const char* file : {"case.json", "minimal.json", "repro.py", "report.md"}) {
       EXPECT_TRUE(fs::exists(at / file)) << at / file;

@@ -151,6 +151,8 @@ TEST_F(StoreTest, AnOlderStoreIsBroughtUp) {
     store.begin_campaign(7, "inductor");
     Sqlite db(folder_ / "store.sqlite");
     db.execute("ALTER TABLE campaigns DROP COLUMN only_names");
+    db.execute("ALTER TABLE campaigns DROP COLUMN tests");
+    db.execute("DROP TABLE claims");
     db.execute("UPDATE meta SET value = '1' WHERE key = 'schema'");
   }
   Store store(folder_);
@@ -158,6 +160,33 @@ TEST_F(StoreTest, AnOlderStoreIsBroughtUp) {
   EXPECT_EQ(store.last_campaign()->only, "");
   store.begin_campaign(8, "inductor", "qwen2");
   EXPECT_EQ(store.last_campaign()->only, "qwen2");
+}
+
+// Version 2 did not count the tests of the judge.
+TEST_F(StoreTest, AStoreOfVersion2IsBroughtUp) {
+  {
+    Store store(folder_);
+    store.begin_campaign(7, "inductor", "qwen2");
+    Sqlite db(folder_ / "store.sqlite");
+    db.execute("ALTER TABLE campaigns DROP COLUMN tests");
+    db.execute("UPDATE meta SET value = '2' WHERE key = 'schema'");
+  }
+  Store store(folder_);
+  EXPECT_EQ(store.last_campaign()->only, "qwen2");
+  EXPECT_EQ(store.last_campaign()->tests, 0);
+}
+
+TEST_F(StoreTest, CountsTestsAndKeepsTheEvidenceOfClaims) {
+  Store store(folder_);
+  Store::Progress p;
+  p.campaign = store.begin_campaign(0, "inductor");
+  p.tests = 3;
+  p.claims = {{17, "inductor", 2e4}};
+  store.record(p);
+  p.claims.clear();
+  store.record(p);
+  EXPECT_EQ(store.campaign(p.campaign).tests, 6);
+  EXPECT_EQ(store.campaign(p.campaign).e_values, std::vector<double>{2e4});
 }
 
 TEST_F(StoreTest, AFileThatIsNoDatabaseIsAnError) {

@@ -11,6 +11,7 @@
 #include "generators/family.h"
 #include "generators/layout.h"
 #include "ir/error.h"
+#include "ir/modules.h"
 #include "ir/rewrite.h"
 #include "ir/verify.h"
 #include "ops/table.h"
@@ -136,6 +137,16 @@ TEST(Generate, OnlyWhatIsNamedIsGenerated) {
       const Case c = generate_case(kSeed, i, op_table(), profile);
       ASSERT_TRUE(c.model);
       EXPECT_EQ(c.model->family, family.name);
+    }
+  }
+  for (const std::string only : {"litgpt.GPT", "transformers"}) {
+    profile.only = only;
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      const Case c = generate_case(kSeed, i, op_table(), profile);
+      ASSERT_TRUE(c.module);
+      EXPECT_TRUE(c.module->module.starts_with(only)) << c.module->module;
+      check_module(*c.module, "");
+      EXPECT_EQ(c.environment.grad, c.module->gradients);
     }
   }
   profile.only = "layer_norm";

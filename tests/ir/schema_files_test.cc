@@ -80,6 +80,7 @@ TEST(SchemaFilesTest, WrittenVerdictsAreValid) {
   verdict.measures.resize(1);
   verdict.kernels = {{"aten::bmm", "backward", "saved self", "float32[1] strides [1]", ""}};
   verdict.measures[0].rms_ratio = std::numeric_limits<double>::infinity();
+  verdict.measures[0].deviations = {{0.5, 0.1}, {-std::numeric_limits<double>::infinity(), 0}};
   for (int kind = 0; kind <= static_cast<int>(VerdictKind::kAgree); ++kind) {
     verdict.primary = static_cast<VerdictKind>(kind);
     verdict.facts = {{.kind = verdict.primary, .statistic = 0.5}};

@@ -39,6 +39,22 @@ TEST(Sum, BoundCoversAnyOrder) {
   }
 }
 
+// Proves: beside an infinity the finite terms may overflow to the other one, and then the sum is
+// not decided; where they cannot, it is.
+TEST(Sum, TermsBesideAnInfinityMayOverflow) {
+  const Float32Model model;
+  const auto sum_of = [](std::initializer_list<double> terms) {
+    Sum<R> sum;
+    for (const double x : terms) sum.add(widen<R>(x));
+    return sum.total();
+  };
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(sum_of({inf, -3e38, 1}).e, 0);
+  const R open = sum_of({inf, -3e38, -3e38});
+  EXPECT_EQ(open.e, inf);
+  EXPECT_NE(open.marks & kRange, 0);
+}
+
 // Proves: the expected error, times the 0.3 that FreedomSet has, is the size of real float32 errors
 // of dot products: between those of a sequential sum and those of eight lanes.
 TEST(Sum, RootMeanSquareHasTheSizeOfRealErrors) {

@@ -72,6 +72,15 @@ TEST(Reportable, WantsEveryRequiredCheck) {
   EXPECT_THAT(report_md(f, op_table()), HasSubstr("failed: torch 2.15.0: agree |"));
 }
 
+// Proves: a second look is had where it is all that lacks, and nowhere else.
+TEST(Reportable, ASecondLookIsWorthItWhereAllElsePassed) {
+  Finding f = asinh_finding(47.7203F);
+  EXPECT_TRUE(worth_a_second_look(f, op_table()));
+  f.exact.tensors[0].marks[3] = kUndefined;
+  EXPECT_FALSE(worth_a_second_look(f, op_table()));
+  EXPECT_FALSE(worth_a_second_look(asinh_finding(47.62034F), op_table()));
+}
+
 // Half an ulp beyond what rounding explains is no bug to them.
 TEST(Reportable, AnErrorWithinTheDefaultsIsNotReported) {
   Finding f = asinh_finding(47.62034F);
