@@ -80,7 +80,10 @@ TEST(Fit, ConstantsAreThoseOfTheCommittedData) {
     SCOPED_TRACE(r.rung + " " + r.statistic);
     EXPECT_GE(r.tensors, 1497);
     EXPECT_GE(r.allowed_margin, r.margin);
-    EXPECT_LE(r.allowed_margin, 1.1 * r.margin + 0.1);
+    // Of element and drift in float32 it is wider by choice (judge/model.h).
+    if (r.rung == "half" || r.statistic == "scale") {
+      EXPECT_LE(r.allowed_margin, 1.1 * r.margin + 0.1);
+    }
     EXPECT_GE(r.allowed_misfit, r.misfit);
     EXPECT_LE(r.allowed_misfit, 1.1 * r.misfit + 0.1);
   }

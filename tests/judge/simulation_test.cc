@@ -154,14 +154,14 @@ TEST(Simulation, PowerOver32InputSets) {
     return y;
   };
   const auto drift = [](LegalWorld& world, const LegalWorld::Set& set) {
-    return world.execution(set, 4);
+    return world.execution(set, 8);
   };
   const struct {
     const char* fault;
     System system;
     bool is_found;
   } kFaults[] = {{"one element, 30 times its error", one_element, true},
-                 {"errors 4 times as large", drift, true},
+                 {"errors 8 times as large", drift, true},
                  {"values 1 % too large", scaled(1.01), true},
                  {"values 0.3 % too large", scaled(1.003), true},
                  {"values 0.3 % too small", scaled(0.997), true},
