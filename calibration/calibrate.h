@@ -89,7 +89,7 @@ struct FitResult {
   std::string statistic;  // "element", "drift", "scale"
   std::int64_t tensors = 0;
   double mean = 0, median = 0, high = 0, largest = 0;  // high: the 99 % quantile
-  double margin = 0;  // upper 95 % confidence limit of the 99 % quantile
+  double margin = 0;  // upper 95 % confidence limit of the 99.8 % quantile
   double misfit = 0;  // likewise of the standard deviation that legal executions do not show
   double allowed_margin = 0, allowed_misfit = 0;  // what judge/model.h has
   Proportion beyond;                              // tensors beyond the margin there

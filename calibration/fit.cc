@@ -12,7 +12,7 @@
 namespace ulpfuzz {
 namespace {
 
-constexpr double kQuantile = 0.99, kConfidence = 0.95;
+constexpr double kQuantile = 0.998, kConfidence = 0.95;
 
 double quantile(std::vector<double> x, double share) {
   const auto at = static_cast<std::size_t>(share * static_cast<double>(x.size() - 1) + 0.5);
@@ -48,7 +48,7 @@ FitResult result_of(bool half, Statistic statistic, const std::vector<FitSample>
   if (means.empty()) return r;
   for (const double v : means) r.mean += v / static_cast<double>(means.size());
   r.median = quantile(means, 0.5);
-  r.high = quantile(means, kQuantile);
+  r.high = quantile(means, 0.99);
   r.margin = upper_limit(means);
   r.largest = *std::ranges::max_element(means);
   r.misfit = upper_limit(misfits);

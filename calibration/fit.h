@@ -36,14 +36,14 @@ void add_samples(const Verdict& verdict, const std::string& freedom, const std::
                  std::vector<FitSample>& samples);
 
 // Samples as comma-separated values with a heading, as calibration/fit.csv has them; numbers to
-// three digits.
+// two digits.
 std::string fit_csv(const std::vector<FitSample>& samples);
 // Throws Error with the line of what is not so.
 std::vector<FitSample> read_fit_csv(const std::string& path);
 
-// The upper 95 % confidence limit of the 99 % quantile of `x`, whatever its law: the order
+// The upper 95 % confidence limit of the 99.8 % quantile of `x`, whatever its law: the order
 // statistic that exceeds it with that confidence (S. Wilks, Determination of sample sizes for
-// setting tolerance limits, 1941). 299 values are the least that have one; infinite for fewer.
+// setting tolerance limits, 1941). 1497 values are the least that have one; infinite for fewer.
 double upper_limit(std::vector<double> x);
 
 // By rung ("half", "float32") and statistic, what the samples say.

@@ -27,7 +27,7 @@ std::string fit_csv(const std::vector<FitSample>& samples) {
     std::ranges::replace(system, ',', ';');
     text += fmt::format("{},{},{},{},{},{}", system, f.freedom, f.rung, f.place, f.source, f.sets);
     for (const FitSample::Series& s : f.series) {
-      text += fmt::format(",{:.3g},{:.3g},{:.3g}", s.mean, s.sd, s.null_sd);
+      text += fmt::format(",{:.2g},{:.2g},{:.2g}", s.mean, s.sd, s.null_sd);
     }
     text += "\n";
   }

@@ -62,8 +62,8 @@ void of_fit(const Calibration& c, std::vector<Requirement>& all) {
   for (const FitResult& f : c.fit) {
     if (f.tensors == 0) continue;
     all.push_back(
-        {fmt::format("at most 1 % of tensors lie beyond the margin: {}, {}", f.rung, f.statistic),
-         f.beyond.low <= 0.01, text(f.beyond)});
+        {fmt::format("at most 0.2 % of tensors lie beyond the margin: {}, {}", f.rung, f.statistic),
+         f.beyond.low <= 0.002, text(f.beyond)});
   }
 }
 

@@ -79,7 +79,10 @@ void add_explanation(Finding& finding, const JudgeOptions& judge, const Options&
   ExplainOptions how;
   how.capture_fault = o.systems.capture_fault();
   how.stopped = [] { return stop_requested().load(); };
-  Explanation found = explain(shown, finding.signature, judge, op_table(), scheduler, how);
+  // The smallest case was judged without a ladder.
+  const JudgeOptions options =
+      has_origin(finding.original) ? judge : options_for(finding.verdict, judge);
+  Explanation found = explain(shown, finding.signature, options, op_table(), scheduler, how);
   finding.variations = std::move(found.variations);
   finding.conditions = sentence(found.conditions);
   for (const Neighbour& n : found.conditions.neighbours) {

@@ -66,6 +66,29 @@ void edits(const Fill& fill, std::vector<T> Fill::*field, std::vector<Fill>& out
   }
 }
 
+void shorten(Fill& fill, int bits) {
+  if (fill.kind != Fill::Kind::kLiteral) return;
+  for (double& v : fill.values) v = shortened(v, bits);
+  for (std::int64_t& v : fill.integers) {
+    v = static_cast<std::int64_t>(shortened(static_cast<double>(v), bits));
+  }
+}
+
+// All literals of a case at once.
+void shorten_all(const Case& c, const OpTable& table, std::vector<Case>& out) {
+  for (const int bits : {1, 2, 4, 8}) {
+    Case candidate = c;
+    for (InputData& input : candidate.inputs) shorten(input.fill, bits);
+    for (auto& cotangent : candidate.cotangents) {
+      if (cotangent) shorten(cotangent->fill, bits);
+    }
+    if (candidate == c) continue;
+    if (std::optional<Case> tidied = tidy(std::move(candidate), table)) {
+      out.push_back(std::move(*tidied));
+    }
+  }
+}
+
 // Numbers that nodes are given.
 void argument_numbers(const Case& c, const OpTable& table, std::vector<Case>& out) {
   for (std::size_t n = 0; n < c.program.nodes.size(); ++n) {
@@ -98,6 +121,7 @@ void argument_numbers(const Case& c, const OpTable& table, std::vector<Case>& ou
 std::vector<Case> number_candidates(const Case& c, const OpTable& table) {
   std::vector<Case> candidates;
   if (has_origin(c)) return candidates;
+  shorten_all(c, table, candidates);
   const auto propose = [&](const Fill& fill, auto place) {
     if (fill.kind != Fill::Kind::kLiteral) return;
     std::vector<Fill> fills;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "ir/error.h"
 #include "ir/verify.h"
@@ -175,6 +176,27 @@ void drop_dimensions(const Case& c, const OpTable& table, std::vector<Case>& out
   }
 }
 
+// A dimension of all inputs of one rank, where these have one size there: batches, heads and
+// lengths of attention change together, whatever other dimensions happen to be as large.
+void shrink_together(const Case& c, const OpTable& table, std::vector<Case>& out) {
+  std::set<std::tuple<std::size_t, std::size_t, std::int64_t>> places;  // rank, dimension, size
+  for (const ProgramInput& input : c.program.inputs) {
+    for (std::size_t d = 0; d < input.shape.size(); ++d) {
+      places.insert({input.shape.size(), d, input.shape[d].constant});
+    }
+  }
+  for (const std::int64_t other : {1, 2, 3, 4}) {
+    for (const auto& [rank, d, size] : places) {
+      if (size <= other) continue;
+      Case candidate = c;
+      for (ProgramInput& input : candidate.program.inputs) {
+        if (input.shape.size() == rank && input.shape[d] == Dim(size)) input.shape[d] = Dim(other);
+      }
+      propose(c, std::move(candidate), table, out);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Case> shape_candidates(const Case& c, const OpTable& table) {
@@ -196,6 +218,7 @@ std::vector<Case> shape_candidates(const Case& c, const OpTable& table) {
   for (const std::int64_t limit : {1, 2, 3, 4, 8, 16, 32}) {
     propose(bound, with_limit(bound, limit), table, candidates);
   }
+  shrink_together(bound, table, candidates);
   for (const std::int64_t size : sizes) {
     for (const Range range : parts_of(size)) {
       propose_part(bound, with_size(bound, size, range.length), range, table, candidates);

@@ -115,6 +115,16 @@ std::vector<Case> value_candidates(const Case& c, const OpTable& table) {
       candidates.push_back(std::move(*tidied));
     }
   };
+  for (const double value : {0.0, 1.0}) {
+    Case same = c;
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+      same.inputs[i].fill = single(value, c.program.inputs[i].dtype);
+    }
+    for (auto& cotangent : same.cotangents) {
+      if (cotangent) cotangent->fill = single(1, DType::kFloat32);
+    }
+    propose(std::move(same));
+  }
   Case all = c;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     all.inputs[i].fill = plain(c.program.inputs[i].dtype);

@@ -21,14 +21,22 @@ std::string read_text(const fs::path& path) {
 
 TEST(Finding, TheFftInALargerProgramIsReducedToOneNodeWithARepro) {
   Folder folder;
-  const Output output = ulpfuzz_run(
-      {"minimize", "corpus/fft-in-larger-program.json", "-o", folder / "found", "--json"});
+  const Output output = ulpfuzz_run({"minimize", "corpus/fft-in-larger-program.json", "-o",
+                                     folder / "found", "--explain", "--json"});
   ASSERT_EQ(output.status, 1) << output.err;
   const auto object = output.json();
   EXPECT_EQ(object.at("verdict"), "stride-assert");
   EXPECT_EQ(object.at("system"), "inductor");
   EXPECT_EQ(object.at("nodes"), 1);
   EXPECT_TRUE(object.at("reduced"));
+  // Every single step was run, and none fails; sizes of 1 do not show the fault.
+  int smaller = 0;
+  for (const auto& [pass, counts] : object.at("single_steps").items()) {
+    smaller += counts.at(0).get<int>();
+    EXPECT_EQ(counts.at(1), 0) << pass;
+  }
+  EXPECT_GT(smaller, 0);
+  EXPECT_THAT(object.at("conditions").get<std::string>(), HasSubstr("only if"));
 
   const Case minimal = read_case((folder / "found/minimal.json").string());
   ASSERT_EQ(minimal.program.nodes.size(), 1u);

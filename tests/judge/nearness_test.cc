@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "generators/draw.h"
+#include "judge/statistics.h"
 
 namespace ulpfuzz {
 namespace {
@@ -67,8 +68,9 @@ TEST(Nearness, FindsTheNearerSystem) {
 
 // Proves: twice the margin's error is outside the freedom set, and the margin itself is neither.
 TEST(Nearness, TellsTheFreedomSet) {
+  const double edge = std::exp(allowance(Statistic::kDrift, "bfloat16").margin);
   const auto near =
-      nearness(verdicts_of({{"eager@py", 1, 1}, {"far", 4, 4}, {"edge", 2, std::exp(0.7)}}, 32, 2));
+      nearness(verdicts_of({{"eager@py", 1, 1}, {"far", 4, 2 * edge}, {"edge", 2, edge}}, 32, 2));
   ASSERT_EQ(near.size(), 1u);
   EXPECT_EQ(near[0].systems[0].freedom, Membership::kInside);
   EXPECT_EQ(near[0].systems[1].freedom, Membership::kOutside);

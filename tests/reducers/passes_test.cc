@@ -120,6 +120,30 @@ TEST(Shapes, AResidueIsKeptInFewSteps) {
   EXPECT_LT(r.tried, 120);
 }
 
+// Of attention the batch, the heads and the lengths shrink together in query, key and value, also
+// where several of them are as large as another.
+TEST(Shapes, AttentionShrinksInFewSteps) {
+  ProgramBuilder b;
+  std::vector<Ref> refs;
+  for (const char* name : {"q", "k", "v"}) {
+    Fill fill;
+    fill.seed = refs.size();
+    refs.push_back(b.input(name, DType::kFloat32, {2, 4, 7, 4}, fill));
+  }
+  b.output(b.call("y", "scaled_dot_product_attention.default",
+                  {{"query", refs[0]}, {"key", refs[1]}, {"value", refs[2]}}));
+  // The scale shows with two keys only.
+  const ReducedCase r = reduce_with(std::move(b).take(), [](const Case& c) {
+    return contains(c, "aten.scaled_dot_product_attention.default") &&
+           c.program.inputs.size() == 3 &&
+           c.program.inputs[1].shape.at(c.program.inputs[1].shape.size() - 2).constant >= 2;
+  });
+  EXPECT_EQ(elements_of(r.smallest, 0), 1);
+  EXPECT_EQ(elements_of(r.smallest, 1), 2);
+  EXPECT_EQ(elements_of(r.smallest, 2), 2);
+  EXPECT_LT(r.tried, 90);
+}
+
 TEST(Kinds, AGuiltyNodeOfALongProgramIsFoundAtOnce) {
   const ReducedCase r =
       reduce_with(chain(250, 201), [](const Case& c) { return contains(c, "aten.sin.default"); });

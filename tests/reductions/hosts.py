@@ -28,7 +28,7 @@ class Builder:
         self.case["inputs"][name] = {"fill": fill}
         return name
 
-    def call(self, op: str, **args: Any) -> str:
+    def call(self, op: str, /, **args: Any) -> str:
         name = f"{self.prefix}{len(self.case['program']['nodes'])}"
         given = {k: {"ref": v} if isinstance(v, str) else v for k, v in args.items()}
         self.case["program"]["nodes"].append({"name": name, "op": f"aten.{op}", "args": given})
@@ -66,7 +66,7 @@ def transformer(nodes: int, tokens: int = 16, width: int = 32, heads: int = 4, r
 
     def heads_of(v: str, w: str) -> str:
         v = b.call("mm.default", self=v, mat2=b.input(w, [width, width]))
-        v = b.call("view.default", self=v, size={"ints": [1, tokens, heads, width // heads]})
+        v = b.call("reshape.default", self=v, shape={"ints": [1, tokens, heads, width // heads]})
         return b.call("transpose.int", self=v, dim0={"int": 1}, dim1={"int": 2})
 
     done = False
