@@ -16,6 +16,7 @@ from torch import fx
 from torch._dynamo.repro.after_aot import inductor_accuracy_fails
 from torch._functorch.fx_minifier import minifier
 from torch._inductor import config
+from torch._inductor.decomposition import select_decomp_table
 
 
 def argument(value: Any, values: dict[str, fx.Node]) -> Any:
@@ -46,11 +47,10 @@ def main() -> None:
     torch.manual_seed(0)
     inputs = [torch.randn(i["shape"]) * (1.0 if k == 0 else 0.2) for k, i in enumerate(program["inputs"])]
     # Composite operators become what the minifier is given after AOTAutograd.
-    from torch._functorch.aot_autograd import make_boxed_func  # noqa: F401
     from torch.fx.experimental.proxy_tensor import make_fx
 
     with torch.no_grad():
-        graph = make_fx(graph_of(program), decomposition_table=torch._inductor.decomposition.select_decomp_table())(*inputs)
+        graph = make_fx(graph_of(program), decomposition_table=select_decomp_table())(*inputs)
     config.cpp.inject_relu_bug_TESTING_ONLY = "accuracy"
     config.fx_graph_cache = False
     nodes = sum(n.op == "call_function" for n in graph.graph.nodes)
