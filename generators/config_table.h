@@ -62,9 +62,10 @@ class ConfigTable {
           },
           entry.member);
     }
-    for (const auto& [name, value] : model.fields) {
-      if (std::ranges::none_of(fields_, [&](const auto& field) { return field.name == name; })) {
-        refuse(name, "is not a field of " + std::string(family_));
+    for (const auto& given : model.fields) {
+      const auto is_given = [&](const auto& field) { return field.name == given.first; };
+      if (std::ranges::none_of(fields_, is_given)) {
+        refuse(given.first, "is not a field of " + std::string(family_));
       }
     }
     return c;

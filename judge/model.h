@@ -36,8 +36,8 @@ struct Allowance {
 };
 using Allowances = std::array<Allowance, 3>;  // in the order of kStatistics (judge/statistics.h)
 inline constexpr Allowances kHalf{{{0.85, 0.8}, {0.8, 0.8}, {1.5, 4}}};  // float16, bfloat16
-// float32. Faults lie far out there, and sums longer than those of generated programs are not in
-// the fit: so the margins of element and drift are log 10 (corpus/large-sum.json).
+// float32. Faults lie far out there, and reductions longer than those of generated programs are not
+// in the fit: so the margins of element and drift are log 10, by choice (docs/judge.md, "Fit").
 inline constexpr Allowances kWide{{{2.3, 0.4}, {2.3, 0.45}, {4.5, 2.3}}};
 
 // The same of a half-typed system that rounds as eager does and its distance to eager, in tensors

@@ -123,14 +123,14 @@ TEST(Claims, ApartFromEagerAndNoNearerToExact) {
 // Where eager lies as far out nothing is said of a system beside it, on a rung where eager has no
 // verdict of its own.
 TEST(Claims, NothingIsSaidWhereEagerIsNoBetter) {
-  const ClaimTest test(kLess, "float32", seen("y", {0, 3, 0}, 0, 1));
-  const Observed fresh = seen("y", {0, 3, 0}, 1, 32);
+  const ClaimTest test(kLess, "float32", seen("y", {0, 5, 0}, 0, 1));
+  const Observed fresh = seen("y", {0, 5, 0}, 1, 32);
   const auto count = [&](double eager, bool above) {
     return claims(test, fresh, seen("y", {0, eager, 0}, 1, 32), "float32", above).size();
   };
   EXPECT_EQ(count(0, true), 1u);
-  EXPECT_EQ(count(2.9, true), 0u);
-  EXPECT_EQ(count(2.9, false), 1u);
+  EXPECT_EQ(count(4.9, true), 0u);
+  EXPECT_EQ(count(4.9, false), 1u);
 }
 
 }  // namespace
