@@ -36,6 +36,7 @@ const std::vector<Usual>& usual() {
       {"labels", true},
       {"gradients", true},
       {"length", std::int64_t{8}},
+      {"head_size", std::int64_t{2}},
       {"vocab_size", std::int64_t{16}},
       {"padded_vocab_size", std::int64_t{16}},
   };
