@@ -17,18 +17,51 @@ namespace fs = std::filesystem;
 
 // Adding a system is one entry here and one in its worker.
 constexpr std::array kKinds{
-    SystemKind{"eager@py", "python", false, "PyTorch's eager mode, called from Python"},
-    SystemKind{"eager@cpp", "libtorch", false, "PyTorch's eager mode, called from C++"},
-    SystemKind{"fake@py", "python", false, "FakeTensorMode: layouts that compilers believe",
-               /*runner=*/"", /*differentiates=*/true, /*has_values=*/false},
-    SystemKind{"synthetic@py", "python", false,
-               "right by construction: eager mode that rounds, reorders and rewrites at random"},
-    SystemKind{"inductor", "python", true, "torch.compile with its default backend"},
-    SystemKind{"aot_eager", "python", true, "AOTAutograd's graphs, run by ATen's own kernels"},
-    SystemKind{"thunder", "python", true, "Lightning Thunder, behind torch.compile or by itself"},
-    SystemKind{"torchscript", "python", true, "torch.jit.trace, with its optimised graph"},
-    SystemKind{"aoti", "python", true, "AOTInductor's package, run by C++; forward only",
-               /*runner=*/"libtorch", /*differentiates=*/false},
+    SystemKind{.name = "eager@py",
+               .worker = "python",
+               .compiles = false,
+               .meaning = "PyTorch's eager mode, called from Python",
+               .rounds_all = true},
+    SystemKind{.name = "eager@cpp",
+               .worker = "libtorch",
+               .compiles = false,
+               .meaning = "PyTorch's eager mode, called from C++",
+               .rounds_all = true},
+    SystemKind{.name = "fake@py",
+               .worker = "python",
+               .compiles = false,
+               .meaning = "FakeTensorMode: layouts that compilers believe",
+               .has_values = false},
+    SystemKind{
+        .name = "synthetic@py",
+        .worker = "python",
+        .compiles = false,
+        .meaning =
+            "right by construction: eager mode that rounds, reorders and rewrites at random"},
+    SystemKind{.name = "inductor",
+               .worker = "python",
+               .compiles = true,
+               .meaning = "torch.compile with its default backend"},
+    // Without a table of decompositions its graphs are the operators that eager mode calls.
+    SystemKind{.name = "aot_eager",
+               .worker = "python",
+               .compiles = true,
+               .meaning = "AOTAutograd's graphs, run by ATen's own kernels",
+               .rounds_all = true},
+    SystemKind{.name = "thunder",
+               .worker = "python",
+               .compiles = true,
+               .meaning = "Lightning Thunder, behind torch.compile or by itself"},
+    SystemKind{.name = "torchscript",
+               .worker = "python",
+               .compiles = true,
+               .meaning = "torch.jit.trace, with its optimised graph"},
+    SystemKind{.name = "aoti",
+               .worker = "python",
+               .compiles = true,
+               .meaning = "AOTInductor's package, run by C++; forward only",
+               .runner = "libtorch",
+               .differentiates = false},
 };
 
 constexpr std::string_view kHost = "systems/python/host.py";
@@ -142,8 +175,8 @@ Case asked_of(const SystemSpec& system, const Case& c) {
 
 FreedomSet freedom_of(const SystemSpec& system) {
   const auto given = system.options.find("freedom");
-  const bool eager =
-      given == system.options.end() ? system.name.starts_with("eager@") : given->second == "eager";
+  const bool eager = given == system.options.end() ? system_kind(system.name).rounds_all
+                                                   : given->second == "eager";
   return eager ? eager_freedom() : fusing_freedom();
 }
 

@@ -16,8 +16,9 @@ const SystemKind& system_kind(const std::string& name);
 // (nothing to differentiate by, no cotangents). A name that is not a system's asks for all.
 Case asked_of(const SystemSpec& system, const Case& c);
 
-// What a correct system of this kind may do with its intermediates: eager mode rounds every one, a
-// compiler may keep some wider. A synthetic system is told by its option `freedom`.
+// What a correct system of this kind may do with its intermediates: eager mode, and what calls its
+// operators one by one, round every one; a compiler may keep some wider. A synthetic system is told
+// by its option `freedom`. Throws NotAvailable for a name that is no system's.
 FreedomSet freedom_of(const SystemSpec& system);
 
 // How to start the worker that serves a system, or the one that runs what that has made (`runner`).

@@ -97,6 +97,7 @@ struct SystemKind {
   std::string_view runner = {};
   bool differentiates = true;  // has a backward pass; see asked_of in kinds.h
   bool has_values = true;      // false: layouts alone
+  bool rounds_all = false;     // every intermediate has its nominal dtype, as in eager mode
 };
 std::span<const SystemKind> system_kinds();
 
