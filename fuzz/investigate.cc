@@ -190,8 +190,9 @@ std::vector<Judged> judge_cases(const std::vector<Case>& lowered,
 namespace {
 
 // What the answers of a reduction depend on.
-std::string state_key(const Case& start, const Signature& wanted) {
-  return sha256_hex(to_string(wanted) + hashes(start).whole + Judge::model_hash());
+std::string state_key(const Case& start, const Signature& wanted, Company company) {
+  return sha256_hex(to_string(wanted) + hashes(start).whole + Judge::model_hash() +
+                    (company == Company::kStock ? "stock" : ""));
 }
 
 ReductionOptions reduction_options(const InvestigateOptions& how, Scheduler& scheduler,
@@ -216,6 +217,44 @@ ReductionOptions reduction_options(const InvestigateOptions& how, Scheduler& sch
   reduction.from = read_state(how.state, key);
   reduction.save = [&how, key](const ReductionState& state) { write_state(how.state, state, key); };
   return reduction;
+}
+
+// A reduced case, and what was seen of it on a run as a user's.
+struct Shown {
+  ReducedCase reduced;
+  Judged judged;
+};
+
+// Reduces `start` in the company that `sightings` found cheapest. What is left may be seen in
+// company of other programs only: then from the smallest case on the way there that is seen on a
+// run as a user's, with candidates that run so. nullopt: no case on the way is seen so.
+std::optional<Shown> reduce_as_seen(const Case& start, const Signature& wanted,
+                                    Sightings& sightings, const OpTable& table,
+                                    Scheduler& scheduler, const InvestigateOptions& how) {
+  const StillFails still_fails = [&](std::span<const Case> cases) {
+    return sightings.answer(cases);
+  };
+  const auto descend = [&](const Case& from) {
+    const std::string key = state_key(start, wanted, sightings.company());
+    return reduce(from, table, still_fails, reduction_options(how, scheduler, key));
+  };
+  const std::string stock = state_key(start, wanted, Company::kStock);
+  if (!how.state.empty() && read_state(how.state, stock)) sightings.insist_on_stock();
+  ReducedCase reduced = descend(start);
+  if (auto judged = sightings.confirm(reduced.smallest)) return Shown{reduced, *judged};
+  if (sightings.company() == Company::kStock) return std::nullopt;
+
+  reduced.accepted.insert(reduced.accepted.begin(), start);
+  const auto seen = std::find_if(reduced.accepted.rbegin(), reduced.accepted.rend(),
+                                 [&](const Case& c) { return sightings.confirm(c).has_value(); });
+  if (seen == reduced.accepted.rend()) return std::nullopt;
+  sightings.insist_on_stock();
+  ReducedCase alone = descend(*seen);
+  alone.steps += static_cast<int>(reduced.accepted.rend() - seen) - 1;
+  alone.tried += reduced.tried;
+  auto judged = sightings.confirm(alone.smallest);
+  if (!judged) return std::nullopt;
+  return Shown{std::move(alone), std::move(*judged)};
 }
 
 // The finding without the options of its system that it does not need.
@@ -257,28 +296,22 @@ std::optional<Finding> investigate(const Case& shown_by, const Verdict& verdict,
   if (how.begun) how.begun({count.seen, count.looks});
   if (count.lost()) return std::nullopt;
 
-  ReductionOptions reduction = reduction_options(how, scheduler, state_key(start, wanted));
-  const StillFails still_fails = [&](std::span<const Case> cases) {
-    return sightings.answer(cases);
-  };
+  const auto shown = reduce_as_seen(start, wanted, sightings, table, scheduler, how);
+  if (!shown) return std::nullopt;
   Finding finding;
   finding.signature = wanted;
   finding.original = shown_by;
-  ReducedCase reduced = reduce(start, table, still_fails, reduction);
-  finding.reduced = reduced.complete;
-  finding.steps = reduced.steps;
-  finding.tried = reduced.tried;
-  std::optional<Judged> last = sightings.confirm(reduced.smallest);
-  if (!last) {
-    // Seen only in company of other programs: the case as it came is the finding.
-    reduced.smallest = start;
-    finding.reduced = false;
-    last = sightings.confirm(start);
-    if (!last) return std::nullopt;
-  }
-  finding.minimal = reduced.smallest;
+  finding.reduced = shown->reduced.complete;
+  finding.steps = shown->reduced.steps;
+  finding.tried = shown->reduced.tried;
+  finding.minimal = shown->reduced.smallest;
+  const Judged* last = &shown->judged;
   if (how.certify && finding.reduced) {
-    finding.single_steps = count_steps(finding.minimal, table, still_fails, reduction);
+    const StillFails still_fails = [&](std::span<const Case> cases) {
+      return sightings.answer(cases);
+    };
+    finding.single_steps =
+        count_steps(finding.minimal, table, still_fails, reduction_options(how, scheduler, ""));
   }
   finding.id = finding_id(wanted, finding.minimal);
   finding.verdict = *verdict_of(last->verdicts, verdict.system);

@@ -40,6 +40,8 @@ class Sightings {
   std::optional<Judged> confirm(const Case& c);
 
   Company company() const { return company_; }
+  // From now on candidates run as a user's, each alone.
+  void insist_on_stock() { company_ = Company::kStock; }
   static constexpr double kError = 0.01;  // of each decision on a flaky finding
 
  private:

@@ -29,7 +29,8 @@ class Descent {
         while (!stopped_ && descend(pass)) progress = true;
       }
     }
-    return {std::move(state_.smallest), state_.steps, state_.tried, !stopped_};
+    return {std::move(state_.smallest), std::move(accepted_), state_.steps, state_.tried,
+            !stopped_};
   }
 
  private:
@@ -100,6 +101,7 @@ class Descent {
     }
     if (best) {
       state_.smallest = batch.cases[*best];
+      accepted_.push_back(state_.smallest);
       first_ = batch.places[*best];
       ++state_.steps;
     }
@@ -111,6 +113,7 @@ class Descent {
   const StillFails& still_fails_;
   const ReductionOptions& options_;
   ReductionState state_;
+  std::vector<Case> accepted_;
   std::size_t first_ = 0;  // of the pass's candidates, see Pass::independent
   bool stopped_ = false;
 };

@@ -64,6 +64,7 @@ struct ReductionOptions {
 
 struct ReducedCase {
   Case smallest;
+  std::vector<Case> accepted;  // by this call, each smaller than the one before; ends in `smallest`
   int steps = 0;
   int tried = 0;
   bool complete = false;  // a fixpoint: no pass has a candidate that still fails

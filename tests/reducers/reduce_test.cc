@@ -50,6 +50,20 @@ TEST(Reduce, AChainOfThirtyEndsAtTheGuiltyNodeWhereverItStands) {
   }
 }
 
+TEST(Reduce, TheWayDownIsKept) {
+  const Case start = chain(30, 15);
+  const ReducedCase r =
+      reduce_with(start, [](const Case& c) { return contains(c, "aten.sin.default"); });
+  ASSERT_EQ(static_cast<int>(r.accepted.size()), r.steps);
+  CaseSize before = size_of(start);
+  for (const Case& c : r.accepted) {
+    EXPECT_TRUE(contains(c, "aten.sin.default"));
+    EXPECT_LT(size_of(c), before);
+    before = size_of(c);
+  }
+  EXPECT_EQ(to_json(r.accepted.back()), to_json(r.smallest));
+}
+
 TEST(Reduce, GuiltyNodesOnTwoBranchesStayWithTheNodeThatJoinsThem) {
   const ReducedCase r = reduce_with(two_branches(10), joined);
   EXPECT_EQ(r.smallest.program.nodes.size(), 3u) << to_json(r.smallest);
