@@ -18,6 +18,9 @@ namespace {
 constexpr std::string_view kOfTheProcess[] = {
     "crash", "hang", "memory", "raise", "garbage", "bad-frame", "capture-scales-attention"};
 
+// Of single stages of a compiler, all one error: they are for bisection.
+constexpr std::string_view kOfStages = "stage-";
+
 // Only a compiler has it: what it believes of a kernel's layout.
 constexpr std::string_view kFakeStride = "sdpa-fake-stride";
 constexpr std::string_view kIgnoresChoice = "ignores-sdpa-choice";
@@ -59,7 +62,7 @@ PlannedFault planned(const std::string& fault, FaultEffect effect) {
 std::vector<PlannedFault> planned_faults(const std::string& only) {
   std::vector<PlannedFault> all;
   for (const FaultKind& kind : fault_kinds()) {
-    if (listed(kOfTheProcess, kind.name)) continue;
+    if (listed(kOfTheProcess, kind.name) || kind.name.starts_with(kOfStages)) continue;
     const std::string name(kind.name);
     if (!kind.takes_value()) all.push_back(planned(name, kind.effect));
     for (const FaultStrength& strength : kind.strengths) {

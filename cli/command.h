@@ -28,6 +28,7 @@ void add_judge(CLI::App& app, Action& action);
 void add_tolerance(CLI::App& app, Action& action);
 void add_minimize(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
+void add_bisect(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_fakes(CLI::App& app, Action& action);

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
       "  3. ulpfuzz judge FINDING          every system against the exact value\n"
       "  4. ulpfuzz import SOURCE          make a case of a configuration of your own\n"
       "     ulpfuzz minimize CASE          reduce it for a bug report\n"
+      "     ulpfuzz bisect CASE            the release, or the stage, that brought it\n"
       "  5. ulpfuzz replay corpus/         in CI: newly broken, newly fixed\n\n"
       "Exit status: 0 nothing found, 1 a finding, 2 bad usage or input, 3 undecided,\n"
       "4 a named system is not available."};
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   add_tolerance(app, action);
   add_minimize(app, action);
   add_replay(app, action);
+  add_bisect(app, action);
   add_import(app, action);
   add_show(app, action);
   add_fakes(app, action);

@@ -57,7 +57,7 @@ struct Conv1dKernel {
           for (std::int64_t l = 0; l < length; ++l, ++to) {
             const std::int64_t at = l + t - padding;
             windows.real(to) = at < 0 || at >= size
-                                   ? T(0)
+                                   ? widen<T>(0)
                                    : input.real(input.position((b * channels + c) * size + at));
           }
         }

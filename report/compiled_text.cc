@@ -137,6 +137,10 @@ CompiledText compiled_text(const SystemSpec& system, const Environment& environm
     return text;
   }
   std::string backend;
+  if (system.name == "dynamo") {
+    text.expression = torch_compile(options, ", backend='eager'", environment.dynamic);
+    return text;
+  }
   if (system.name == "aot_eager") {
     const auto option = options.extract("decompositions");
     const bool decomposes = option && option_literal(option.mapped()) == "True";

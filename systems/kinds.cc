@@ -42,6 +42,11 @@ constexpr std::array kKinds{
                .worker = "python",
                .compiles = true,
                .meaning = "torch.compile with its default backend"},
+    SystemKind{.name = "dynamo",
+               .worker = "python",
+               .compiles = true,
+               .meaning = "TorchDynamo's graphs, run by ATen's own kernels",
+               .rounds_all = true},
     // Without a table of decompositions its graphs are the operators that eager mode calls.
     SystemKind{.name = "aot_eager",
                .worker = "python",
@@ -175,7 +180,8 @@ Case asked_of(const SystemSpec& system, const Case& c) {
 
 FreedomSet freedom_of(const SystemSpec& system) {
   const auto given = system.options.find("freedom");
-  const bool eager = given == system.options.end() ? system_kind(system.name).rounds_all
+  const bool eager = given == system.options.end() ? system_kind(system.name).rounds_all &&
+                                                         !system.options.contains("decompositions")
                                                    : given->second == "eager";
   return eager ? eager_freedom() : fusing_freedom();
 }

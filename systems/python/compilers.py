@@ -6,7 +6,7 @@ from pathlib import Path
 
 import lightning_thunder
 from aoti import AOTI
-from dynamo import AOT_EAGER
+from dynamo import AOT_EAGER, DYNAMO
 from environment import Environment
 from execute import Pack, Program, packed
 from fake import FAKE
@@ -41,6 +41,7 @@ SYSTEMS: dict[str, System] = {
     "fake@py": FAKE,
     "synthetic@py": SYNTHETIC,
     "inductor": INDUCTOR,
+    "dynamo": DYNAMO,
     "aot_eager": AOT_EAGER,
     "torchscript": TORCHSCRIPT,
     "aoti": AOTI,

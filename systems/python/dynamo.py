@@ -1,4 +1,4 @@
-"""Systems behind torch.compile: what they share, and AOTAutograd's graphs run kernel by kernel."""
+"""Systems behind torch.compile: what they share, and graphs of TorchDynamo and AOTAutograd run kernel by kernel."""
 
 from __future__ import annotations
 
@@ -65,6 +65,19 @@ def _aot_eager(programs: list[Program], environment: Environment, options: Optio
     return as_one(programs, compile_with(backend, environment, fullgraph=fullgraph))
 
 
+def _dynamo(programs: list[Program], environment: Environment, options: Options) -> Pack:
+    only("dynamo", options, "fullgraph")
+    fullgraph = bool(literal(options.get("fullgraph", "false")))
+    return as_one(programs, compile_with("eager", environment, fullgraph=fullgraph))
+
+
+def _warm_up_dynamo(_: Path, fully: bool) -> None:
+    prepare()
+    if fully:
+        torch.compile(lambda x: torch.softmax(x @ x, -1), backend="eager")(torch.zeros(8, 8))
+        reset()
+
+
 def _warm_up_aot_eager(_: Path, fully: bool) -> None:
     """Forward only: see inductor.py."""
     prepare()
@@ -76,6 +89,16 @@ def _warm_up_aot_eager(_: Path, fully: bool) -> None:
     reset()
 
 
+DYNAMO = System(
+    compiles=True,
+    make=_dynamo,
+    warm_up=_warm_up_dynamo,
+    quicken=lambda: None,
+    reset=reset,
+    counters=counters,
+    observe=observe,
+    versions=dict,
+)
 AOT_EAGER = System(
     compiles=True,
     make=_aot_eager,

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+import stage_faults
 from environment import Environment
 from execute import Outcome
 
@@ -32,7 +33,8 @@ _libraries: list[torch.library.Library] = []  # what they register lives as long
 
 
 def before_compile(fault: str) -> None:
-    """Changes what compilers believe of a kernel."""
+    """Changes what compilers believe of a kernel, or one of their stages."""
+    stage_faults.before_compile(fault)
     if fault != "sdpa-fake-stride":
         return
     library = torch.library.Library("aten", "IMPL", "Meta")

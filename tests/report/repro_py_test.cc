@@ -104,6 +104,7 @@ TEST(ReproPy, WritesEachSystemAsItsUserWould) {
   };
   EXPECT_THAT(script("inductor[fullgraph=1,max_autotune=1]"),
               HasSubstr("torch.compile(program, fullgraph=True, options={'max_autotune': True})"));
+  EXPECT_THAT(script("dynamo"), HasSubstr("torch.compile(program, backend='eager')"));
   EXPECT_THAT(script("aot_eager"), HasSubstr("torch.compile(program, backend='aot_eager')"));
   EXPECT_THAT(script("aot_eager[decompositions=true,fault=one-nan]"),
               HasSubstr("torch.compile(program, backend='aot_eager_decomp_partition')"));

@@ -117,7 +117,7 @@ TEST_P(Compilers, RefuseAnOptionThatTheyDoNotHave) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Systems, Compilers,
-                         testing::Values("aot_eager", "aot_eager[decompositions=true]", "thunder",
+                         testing::Values("dynamo", "aot_eager", "aot_eager[decompositions=true]", "thunder",
                                          "thunder[entry=jit]", "torchscript"),
                          [](const auto& instance) {
                            std::string name = instance.param;

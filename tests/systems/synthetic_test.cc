@@ -195,6 +195,7 @@ TEST(Synthetic, SaysWhatItIsFreeToDo) {
   EXPECT_EQ(freedom_of(parse_system("synthetic@py[freedom=eager]")).name, "eager");
   EXPECT_EQ(freedom_of(parse_system("aot_eager")).name, "eager");
   EXPECT_EQ(freedom_of(parse_system("inductor")).name, "fusing");
+  EXPECT_EQ(freedom_of(parse_system("aot_eager[decompositions=true]")).name, "fusing");
   const auto wrong = run_of(plus_one(1), "synthetic@py[freedom=total]");
   EXPECT_EQ(wrong.status, Status::kRaised);
 }
