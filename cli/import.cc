@@ -21,6 +21,7 @@ struct Options {
   std::string family;
   std::vector<std::string> settings;
   std::string output;
+  bool trust = false;
   bool program = false;
   bool json = false;
 };
@@ -31,7 +32,7 @@ Imported imported(const Options& o, Scheduler& scheduler) {
     throw Error("import", "needs a SOURCE or --family, and not both");
   }
   if (!o.family.empty()) return import_family(o.family, settings);
-  return import_source(o.source, {settings}, scheduler);
+  return import_source(o.source, {settings, o.trust}, scheduler);
 }
 
 // The program that the module or model is, without its origin.
@@ -79,6 +80,7 @@ void add_import(CLI::App& app, Action& action) {
   command->add_option("--family", o->family,
                       "A model family in place of a file: qwen2, llama, phi3");
   command->add_option("--set", o->settings, "FIELD=VALUE of the configuration or the call");
+  command->add_flag("--trust", o->trust, "Run a Python file, which can do whatever you can");
   command->add_option("-o,--output", o->output, "The case's file (default: standard output)");
   command->add_flag("--program", o->program,
                     "Keep the program alone, which needs no library to run");

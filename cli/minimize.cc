@@ -31,6 +31,8 @@ struct Options {
   std::string relations = "none";
   bool steps = false;
   bool no_looks = false;
+  bool pytest = false;
+  bool cpp = false;
   bool json = false;
 };
 
@@ -52,12 +54,14 @@ const Verdict* worst(const std::vector<Verdict>& verdicts) {
   return found;
 }
 
-void write_finding(const std::filesystem::path& folder, const Finding& finding) {
+void write_finding(const std::filesystem::path& folder, const Finding& finding, const Options& o) {
   std::filesystem::create_directories(folder);
   write(folder / "case.json", to_pretty_json(finding.original));
   write(folder / "minimal.json", to_pretty_json(finding.minimal));
   write(folder / "repro.py", repro_py(finding, op_table()));
   write(folder / "report.md", report_md(finding, op_table()));
+  if (o.pytest) write(folder / "test_repro.py", repro_pytest(finding, op_table()));
+  if (o.cpp) write(folder / "repro.cc", repro_cc(finding, op_table()));
 }
 
 // A line that is written over on a terminal; with --steps a line a batch.
@@ -142,7 +146,7 @@ ExitStatus run(const Options& o) {
     throw Error(o.named, fmt::format("the finding was lost: {} was seen on {} of {} more looks",
                                      to_string(signature(*verdict)), again.seen, again.looks));
   if (o.explain) add_explanation(*finding, judge, o, scheduler);
-  write_finding(folder, *finding);
+  write_finding(folder, *finding, o);
   object = {{"found", true},
             {"case", hashes(c).whole},
             {"id", finding->id},
@@ -205,6 +209,8 @@ void add_minimize(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--explain", o->explain,
                     "Also change one thing at a time, to say what may vary");
+  command->add_flag("--pytest", o->pytest, "Also write test_repro.py, a test that fails so");
+  command->add_flag("--cpp", o->cpp, "Also write repro.cc, the program on LibTorch");
   command->add_flag("--steps", o->steps, "A line on stderr for each batch of candidates");
   command->add_flag("--no-looks", o->no_looks,
                     "Do not look at other instruction sets and releases in the end");

@@ -6,6 +6,7 @@
 #include "ir/json.h"
 #include "ir/python_source.h"
 #include "ops/table.h"
+#include "report/report.h"
 
 namespace ulpfuzz {
 namespace {
@@ -25,9 +26,13 @@ std::string describe(const ProgramInput& input, const InputData& data, const Sym
   return text;
 }
 
-ExitStatus run(const std::string& named, const std::string& store, bool json) {
+ExitStatus run(const std::string& named, const std::string& store, bool cpp, bool json) {
   Scheduler scheduler(op_table(), {});
   const Case c = find_case(named, store, scheduler);
+  if (cpp) {
+    fmt::print("{}", repro_cc(c, op_table()));
+    return kNothingFound;
+  }
   const Case bound = bind_symbols(c);
   const std::string source = python_function(bound.program, op_table());
   if (json) {
@@ -58,14 +63,17 @@ void add_show(CLI::App& app, Action& action) {
   struct Options {
     std::string named;
     std::string store = "ulpfuzz-store";
+    bool cpp = false;
     bool json = false;
   };
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("show", "Print a case as the Python a person would write");
   command->add_option("CASE", o->named, "Case file, finding folder, or finding id")->required();
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
-  command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
-  command->callback([o, &action] { action = [o] { return run(o->named, o->store, o->json); }; });
+  CLI::Option* cpp = command->add_flag("--cpp", o->cpp, "As a C++ program on LibTorch");
+  command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)")->excludes(cpp);
+  command->callback(
+      [o, &action] { action = [o] { return run(o->named, o->store, o->cpp, o->json); }; });
 }
 
 }  // namespace ulpfuzz

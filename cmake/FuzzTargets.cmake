@@ -1,7 +1,7 @@
 # Our own parsers under libFuzzer: fuzz/targets/NAME.cc becomes fuzz_NAME. With ULPFUZZ_LIBFUZZER (clang;
 # the preset `libfuzzer`) it is a fuzzer; else it replays files, and a test runs it on its seeds.
 option(ULPFUZZ_LIBFUZZER "Make fuzzers of the targets in fuzz/targets (clang)" OFF)
-set(ULPFUZZ_FUZZ_TARGETS parse_case parse_result parse_specs open_store)
+set(ULPFUZZ_FUZZ_TARGETS parse_case parse_import parse_result parse_specs open_store)
 
 add_executable(fuzz_seeds fuzz/targets/seeds.cc)
 target_link_libraries(fuzz_seeds PRIVATE ulpfuzz_fuzz)
@@ -14,7 +14,7 @@ endif()
 add_custom_target(fuzz_targets)
 foreach(name IN LISTS ULPFUZZ_FUZZ_TARGETS)
   add_executable(fuzz_${name} fuzz/targets/${name}.cc)
-  target_link_libraries(fuzz_${name} PRIVATE ulpfuzz_fuzz)
+  target_link_libraries(fuzz_${name} PRIVATE ulpfuzz_fuzz ulpfuzz_importers)
   add_dependencies(fuzz_targets fuzz_${name})
   if(ULPFUZZ_LIBFUZZER)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)

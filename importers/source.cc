@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "importers/hf_config.h"
+#include "importers/traced.h"
 #include "ir/error.h"
 
 namespace ulpfuzz {
@@ -25,12 +26,26 @@ std::string read_text(const std::string& path) {
 
 }  // namespace
 
-bool is_source(const std::string& path) { return is_hf_config(read_text(path)); }
+bool is_source(const std::string& path) {
+  const std::string text = read_text(path);
+  return is_hf_config(text) || traced_kind(path, text).has_value();
+}
 
-Imported import_source(const std::string& path, const ImportOptions& options, Scheduler&) {
+Imported import_source(const std::string& path, const ImportOptions& options,
+                       Scheduler& scheduler) {
   const std::string text = read_text(path);
   if (is_hf_config(text)) return import_hf_config(text, path, options.settings);
-  throw Error(path, "is no source that can be imported: a config.json of transformers");
+  const std::optional<TracedKind> kind = traced_kind(path, text);
+  if (!kind) {
+    throw Error(path,
+                "is no source that can be imported: a config.json of transformers, a .pt2 of "
+                "torch.export, a script of torch's minifier, a Python file");
+  }
+  if (!options.settings.empty()) throw Error("--set", "a file of torch has no fields to set");
+  if (*kind == TracedKind::kPython && !options.trust) {
+    throw Error(path, "is Python, which would be run: 'ulpfuzz import --trust' does so");
+  }
+  return import_traced(*kind, path, scheduler);
 }
 
 }  // namespace ulpfuzz

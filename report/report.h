@@ -52,6 +52,17 @@ struct Finding {
 // the exact values, exits 1 while the fault is there and 0 when it is not, 2 when it cannot tell.
 std::string repro_py(const Finding& finding, const OpTable& table);
 
+// The same as a file for pytest: one test, which fails while the fault is there, and is skipped
+// when it cannot tell.
+std::string repro_pytest(const Finding& finding, const OpTable& table);
+
+// A C++ program on LibTorch alone, the numbers as literals: the program in eager mode. It prints
+// all results; of a finding about numbers it exits 1 when eager mode is beyond what repro.py allows
+// too. Throws Error for what is not written so: modules, complex and 8-bit floating tensors, inputs
+// of more than 16,384 elements or of shared storage.
+std::string repro_cc(const Finding& finding, const OpTable& table);
+std::string repro_cc(const Case& c, const OpTable& table);  // without a finding: prints alone
+
 // The report a maintainer reads: what is wrong in one sentence, the program, a table of exact,
 // eager and compiled values, versions, which kernels ran, how it was judged.
 std::string report_md(const Finding& finding, const OpTable& table);

@@ -29,17 +29,14 @@ std::string seen_with(const Finding& finding) {
   return torch == versions.end() ? "" : " Seen with torch " + torch->second + ".";
 }
 
-}  // namespace
-
-std::string repro_py(const Finding& finding, const OpTable& table) {
+// The script without its last lines, which call main().
+std::string definitions(const Finding& finding, const OpTable& table, const std::string& usage) {
   const ReproCheck check = repro_check(finding, table);
   const ReproSetting setting = repro_setting(check.shown.environment);
   const CompiledText compiled =
       compiled_text(parse_system(finding.signature.system), check.shown.environment);
-  std::string text = fmt::format(
-      "\"\"\"{}\n\nExits 1 while this fails, 0 when it is fixed, 2 when it cannot "
-      "tell.{}\n\"\"\"\n",
-      headline(finding), seen_with(finding));
+  std::string text =
+      fmt::format("\"\"\"{}\n\n{}{}\n\"\"\"\n", headline(finding), usage, seen_with(finding));
   for (const std::string& line : setting.before_torch) text += line + "\n";
   for (const std::string& module : check.imports) text += "import " + module + "\n";
   text += "import sys\nimport traceback\n\nimport torch\n";
@@ -55,7 +52,26 @@ std::string repro_py(const Finding& finding, const OpTable& table) {
   text +=
       "\n" + (module ? module->definitions : python_function(check.shown.program, table)) + "\n";
   text += run_function(check.shown, check.result, setting, table) + "\n";
-  text += compiled.functions + check.functions;
+  return text + compiled.functions + check.functions;
+}
+
+}  // namespace
+
+std::string repro_pytest(const Finding& finding, const OpTable& table) {
+  return definitions(finding, table, "A test that fails while this fault is there.") +
+         fmt::format(
+             "\ndef test_{}():\n"
+             "    status = main()\n"
+             "    if status == 2:\n"
+             "        import pytest\n\n"
+             "        pytest.skip('cannot tell')\n"
+             "    assert status == 0\n",
+             finding.id);
+}
+
+std::string repro_py(const Finding& finding, const OpTable& table) {
+  std::string text = definitions(
+      finding, table, "Exits 1 while this fails, 0 when it is fixed, 2 when it cannot tell.");
   text +=
       "\nif __name__ == '__main__':\n"
       "    try:\n"

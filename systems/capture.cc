@@ -104,10 +104,7 @@ InputData input_data(const JsonReader& about, const ProgramInput& input, const M
     const std::optional<JsonReader> drawn = about.find("content");
     data.fill = drawn ? literal(*drawn, input) : parameter(module, input);
   } else {
-    data.fill = literal(about.at("content"), input);
-    Shape shape, strides = about.at("strides").integers(input.shape.size());
-    for (const Dim& dim : input.shape) shape.push_back(dim.constant);
-    if (strides != contiguous_strides(shape)) data.strides = std::move(strides);
+    data = captured_literal(about, input);
   }
   return data;
 }
@@ -132,6 +129,18 @@ std::string exception_of(const JsonReader& captured) {
 }
 
 }  // namespace
+
+InputData captured_literal(const JsonReader& about, const ProgramInput& input) {
+  InputData data;
+  for (const Dim& dim : input.shape) {
+    if (!dim.is_constant() || dim.constant < 0) about.fail("a shape without numbers");
+  }
+  data.fill = literal(about.at("content"), input);
+  Shape shape, strides = about.at("strides").integers(input.shape.size());
+  for (const Dim& dim : input.shape) shape.push_back(dim.constant);
+  if (strides != contiguous_strides(shape)) data.strides = std::move(strides);
+  return data;
+}
 
 bool is_capture_fault(const std::string& fault) { return fault.starts_with("capture-"); }
 

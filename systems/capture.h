@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ir/case.h"
+#include "ir/json_reader.h"
 #include "systems/limits.h"
 #include "systems/scheduler.h"
 
@@ -25,5 +26,8 @@ bool is_capture_fault(const std::string& fault);
 std::string capture_message(std::int64_t id, const Case& c, const std::string& fault,
                             const Limits& limits);
 Case captured_case(const std::string& result, const Case& c, const OpTable& table);
+// What the host says of an input whose elements it recorded ("content", "strides"), as literals.
+// Throws Error at the reader's place when they do not fit the input.
+InputData captured_literal(const JsonReader& about, const ProgramInput& input);
 
 }  // namespace ulpfuzz

@@ -122,6 +122,9 @@ class Scheduler::Impl {
                   : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {}
 
   std::vector<Run> run(std::span<const RunRequest> requests, Company company);
+  using HostMessage = std::function<std::string(std::int64_t, const Limits&)>;
+  std::string ask_host(const std::string& place, const std::string& isa,
+                       const HostMessage& message);
   Case capture(const Case& c, const std::string& fault);
   SystemInfo info(const SystemSpec& system);
   SchedulerUsage usage() const;
@@ -344,16 +347,23 @@ void Scheduler::Impl::on_worker(const std::function<void(Slot&)>& task) {
   if (error) std::rethrow_exception(error);
 }
 
-Case Scheduler::Impl::capture(const Case& c, const std::string& fault) {
+std::string Scheduler::Impl::ask_host(const std::string& place, const std::string& isa,
+                                      const HostMessage& message) {
   const std::int64_t id = next_id_++;
-  const WorkerCommand command =
-      worker_command({"eager@py", {}, ""}, options_.python, c.environment.isa);
+  const WorkerCommand command = worker_command({"eager@py", {}, ""}, options_.python, isa);
   WorkerAnswer answer;
   on_worker([&](Slot& slot) {
-    answer = slot.run(command, id, options_.limits, capture_message(id, c, fault, options_.limits));
+    answer = slot.run(command, id, options_.limits, message(id, options_.limits));
   });
-  if (answer.end != End::kResult) throw Error("/module", "its capture " + answer.message);
-  return captured_case(answer.result.text, c, table_);
+  if (answer.end != End::kResult) throw Error(place, "its capture " + answer.message);
+  return answer.result.text;
+}
+
+Case Scheduler::Impl::capture(const Case& c, const std::string& fault) {
+  const std::string result = ask_host(
+      "/module", c.environment.isa,
+      [&](std::int64_t id, const Limits& limits) { return capture_message(id, c, fault, limits); });
+  return captured_case(result, c, table_);
 }
 
 Scheduler::SystemInfo Scheduler::Impl::info(const SystemSpec& system) {
@@ -400,6 +410,11 @@ void Scheduler::stop() { impl_->stop(); }
 SchedulerUsage Scheduler::usage() const { return impl_->usage(); }
 Case Scheduler::capture(const Case& c, const std::string& fault) {
   return impl_->capture(c, fault);
+}
+std::string Scheduler::ask_host(
+    const std::string& place,
+    const std::function<std::string(std::int64_t, const Limits&)>& message) {
+  return impl_->ask_host(place, Environment().isa, message);
 }
 Scheduler::SystemInfo Scheduler::info(const SystemSpec& system) { return impl_->info(system); }
 

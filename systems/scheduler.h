@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -62,6 +63,12 @@ class Scheduler {
   // The case with the program of its module, see systems/capture.h. Blocks. Throws NotAvailable
   // when the library cannot be had. Thread-safe.
   Case capture(const Case& c, const std::string& fault = "");
+
+  // What the Python host answers to a request that is no run (PROTOCOL.md): the text of its result.
+  // `message` is given the request's id and the limits. Blocks. Throws Error at `place` when there
+  // is no answer, NotAvailable when there is no host. Thread-safe.
+  std::string ask_host(const std::string& place,
+                       const std::function<std::string(std::int64_t, const Limits&)>& message);
 
   // Answers no request from memory any more that was run before: what is asked again is run again.
   void forget();

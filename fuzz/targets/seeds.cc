@@ -126,6 +126,35 @@ void spec_seeds(const fs::path& folder) {
   write_dictionary(folder / "parse_specs.dict", words);
 }
 
+void import_seeds(const fs::path& folder) {
+  const nlohmann::json config{{"model_type", "qwen2"},    {"num_attention_heads", 4},
+                              {"num_key_value_heads", 2}, {"num_hidden_layers", 1},
+                              {"hidden_size", 16},        {"intermediate_size", 8},
+                              {"vocab_size", 11},         {"max_position_embeddings", 8}};
+  write(folder / "parse_import/config", "dtype=bfloat16\n" + config.dump());
+  const nlohmann::json input{{"source", "user"}, {"strides", {1}}, {"content", "0000803f"}};
+  const nlohmann::json program{
+      {"level", "pre_dispatch"},
+      {"symbols", nlohmann::json::object()},
+      {"inputs", {{{"name", "x"}, {"dtype", "float32"}, {"shape", {1}}}}},
+      {"nodes",
+       {{{"name", "y"}, {"op", "aten.exp.default"}, {"args", {{"self", {{"ref", "x"}}}}}}}},
+      {"outputs", {"y"}}};
+  const nlohmann::json answer{{"captured",
+                               {{"status", "completed"},
+                                {"program", program},
+                                {"inputs", {input}},
+                                {"notes", {"a note"}},
+                                {"wrt", {"x"}},
+                                {"differentiable", {true}}}}};
+  write(folder / "parse_import/program", "\n" + answer.dump());
+  write(folder / "parse_import/words", "num_attention_heads=28");
+  write_dictionary(folder / "parse_import.dict",
+                   {"\\\"captured\\\"", "\\\"content\\\"", "\\\"strides\\\"", "\\\"wrt\\\"",
+                    "\\\"model_type\\\"", "\\\"auto_map\\\"", "\\\"rope_scaling\\\"", "bfloat16",
+                    "llama", "phi3", "num_key_value_heads=", "class Repro(torch.nn.Module)"});
+}
+
 void store_seeds(const fs::path& folder) {
   const fs::path made = folder / "open_store.tmp";
   {
@@ -151,6 +180,7 @@ int main(int argc, char** argv) {
   case_seeds(folder);
   result_seeds(folder);
   spec_seeds(folder);
+  import_seeds(folder);
   store_seeds(folder);
   return 0;
 }

@@ -13,7 +13,7 @@ import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
@@ -44,14 +44,27 @@ class _Value:
     ref: str  # "" for a constant
 
 
+class Recorded(Protocol):
+    """Whose forward pass is recorded."""
+
+    parameters: dict[str, torch.Tensor]
+    buffers: dict[str, torch.Tensor]
+    library_init: bool
+
+
 class Recorder(SchemaCheckMode):
     """The only kind of mode of one's own that the key before autograd takes is one that is a
     SchemaCheckMode."""
 
     def __init__(
-        self, program: ModuleProgram, inputs: dict[str, torch.Tensor], grad: bool = True
+        self,
+        program: Recorded,
+        inputs: dict[str, torch.Tensor],
+        grad: bool = True,
+        literal: set[str] = set(),  # noqa: B006
     ) -> None:
-        """`grad`: the grad mode that the module is called in."""
+        """`grad`: the grad mode that the module is called in. `literal`: sources, beside buffers and
+        constants, of which elements are recorded."""
         TorchDispatchMode.__init__(self, torch._C.DispatchKey.PreDispatch)
         self._grad = grad
         self.inputs: list[Json] = []
@@ -61,7 +74,9 @@ class Recorder(SchemaCheckMode):
         self._constants: dict[tuple[int, int], str] = {}  # id and version: name
         self._names: set[str] = set()
         self._elements = 0
-        self._literal = {"buffer", "constant"} | ({"parameter"} if program.library_init else set())
+        self._literal = {"buffer", "constant"} | literal
+        if program.library_init:
+            self._literal.add("parameter")
         sources = [("user", inputs), ("parameter", program.parameters), ("buffer", program.buffers)]
         self._waiting: dict[int, tuple[str, str]] = {}  # buffers that nothing has used yet
         for source, tensors in sources:
@@ -130,7 +145,7 @@ class Recorder(SchemaCheckMode):
         if source in self._literal:
             self._elements += tensor.numel()
             if self._elements > _LARGEST_CONSTANTS:
-                what = "parameters and constants" if len(self._literal) > 2 else "constants"
+                what = "parameters and constants" if "parameter" in self._literal else "constants"
                 raise NotCapturable(f"more than {_LARGEST_CONSTANTS} elements of {what}")
             self.contents[name] = tensor.detach().clone(memory_format=torch.contiguous_format)
 
@@ -172,6 +187,8 @@ class Recorder(SchemaCheckMode):
             value = given[formal.name]
             default = formal.has_default_value() and not isinstance(value, torch.Tensor)
             if default and _same(value, formal.default_value):
+                continue
+            if formal.name in ("cudnn_enable", "cudnn_enabled"):  # exporters switch it off
                 continue
             if str(formal.type) in _OF_NO_EFFECT or formal.name in ("non_blocking", "copy"):
                 self._require_plain(func, formal.name, value)

@@ -70,6 +70,11 @@ from capture import Capture  # noqa: E402
 from child import Job, set_limits, versions  # noqa: E402
 from compilers import SYSTEMS  # noqa: E402
 from frames import Channel, Message  # noqa: E402
+from importing import Import  # noqa: E402
+
+
+# Types of requests, and what answers each in a child.
+SERVED = {"run": Job, "capture": Capture, "import": Import}
 
 
 def threads_of_this_process() -> int:
@@ -86,7 +91,7 @@ class Host:
     def serve(self) -> None:
         message = self._channel.receive()
         while message is not None and message["type"] != "bye":
-            if message["type"] not in ("run", "capture"):
+            if message["type"] not in SERVED:
                 raise ValueError(f"unknown type of message: {message['type']}")
             self._run(message)
             message = self._channel.receive()
@@ -167,7 +172,7 @@ def work(channel: Channel, request: Message) -> None:
     gc.disable()  # it ends soon
     try:
         set_limits(request.get("limits", {}))
-        (Capture if request["type"] == "capture" else Job)(channel, request).run()
+        SERVED[request["type"]](channel, request).run()
         code = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())
