@@ -25,8 +25,8 @@ enum class VerdictKind : std::uint8_t {
   kLessAccurate,     // outside its freedom set, not provably wrong
   kDiscontinuity,    // a near-tie fell the other way
   kUndecided,        // cannot tell
-  kExcessPrecision,  // differs from eager since an intermediate was kept wider
-  kReordered,        // differs from eager within accumulation error
+  kExcessPrecision,  // errs less than eager, as wider intermediates let it
+  kReordered,        // differs from eager no more than legal executions do
   kAgree,
 };
 std::string_view name(VerdictKind kind);  // "stride-assert"

@@ -106,19 +106,19 @@ class TensorAssessment {
       out_.doubtful |= ratio > model::kClimbRatio || check.measure.bound_ratio > model::kClimbBound;
     }
     if (is_eager_) return;
-    if (is_half(narrow)) {
-      Fact fact;
-      fact.kind = VerdictKind::kExcessPrecision;
-      fact.tensor = truth.name;
-      fact.rung = rung_;
-      fact.strength = "statistical";
-      fact.statistic = std::exp(ratio);
-      fact.detail = fmt::format("{}: RMS error {:.3g}, eager's {:.3g}", truth.name,
-                                check.measure.rms_error, check.measure.eager_rms_error);
-      out_.facts.push_back(std::move(fact));
-    } else {
-      reordered(truth, "differs from eager within accumulation error");
-    }
+    if (!is_half(narrow)) return reordered(truth, "differs from eager within accumulation error");
+    // Wider intermediates are a reason only for what may keep them, and to err less than eager.
+    const bool wider =
+        freedom_.round_use < 1 && check.measure.rms_error < check.measure.eager_rms_error;
+    Fact fact;
+    fact.kind = wider ? VerdictKind::kExcessPrecision : VerdictKind::kReordered;
+    fact.tensor = truth.name;
+    fact.rung = rung_;
+    fact.strength = "statistical";
+    fact.statistic = std::exp(ratio);
+    fact.detail = fmt::format("{}: RMS error {:.3g}, eager's {:.3g}", truth.name,
+                              check.measure.rms_error, check.measure.eager_rms_error);
+    out_.facts.push_back(std::move(fact));
   }
 
   void reordered(const ExactTensor& truth, const char* detail) {

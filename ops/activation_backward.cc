@@ -56,6 +56,18 @@ void map_pair(Kernel<T>& k, F&& f) {
   map_real(k.out(), std::forward<F>(f), k.in("grad_output"), k.in("self"));
 }
 
+// Systems multiply by 1/6 as opmath holds it, which is the same error in every element.
+struct HardsigmoidBackwardKernel {
+  template <class T>
+  static void run(Kernel<T>& k) {
+    const T sixth = k.number(Scalar{1.0 / 6.0});
+    map_pair(k, [&](const T& g, const T& x) {
+      const auto inside = logical_and(less(exactly(x, -3), x), less(x, exactly(x, 3)));
+      return select(inside, g * sixth, exactly(g, 0));
+    });
+  }
+};
+
 struct GeluBackwardKernel {
   template <class T>
   static void run(Kernel<T>& k) {
@@ -257,10 +269,7 @@ constexpr OpRow kRows[] = {
     {.schema = "aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor",
      .python = "torch.ops.aten.hardsigmoid_backward",
      .infer = kOfSelf,
-     .kernels = &kPair<[](const auto& g, const auto& x) {
-       const auto inside = logical_and(less(exactly(x, -3), x), less(x, exactly(x, 3)));
-       return select(inside, g * (1.0 / 6.0), exactly(g, 0));
-     }>,
+     .kernels = &kKernels<HardsigmoidBackwardKernel>,
      .weight = 0},
     {.schema = "aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor",
      .python = "torch.ops.aten.logit_backward",

@@ -89,11 +89,19 @@ def _kind(func: Any) -> Kind:
 
 @cache
 def _out_of_place(func: Any) -> Any:
-    """aten.add.Tensor of aten.add_.Tensor; None where there is none."""
+    """aten.add.Tensor of aten.add_.Tensor; None where there is none. Names of overloads do not always agree:
+    aten.pow_.Scalar raises a tensor to a number, aten.pow.Scalar a number to a tensor."""
     name = func._schema.name.removeprefix("aten::")
     if not name.endswith("_") or name.endswith("__"):
         return None
-    return getattr(getattr(torch.ops.aten, name[:-1], None), func._overloadname, None)
+    packet = getattr(torch.ops.aten, name[:-1], None)
+    plain = [getattr(packet, overload) for overload in packet.overloads()] if packet is not None else []
+    alike = [p for p in plain if _parameters(p) == _parameters(func)]
+    return next((p for p in alike if p._overloadname == func._overloadname), alike[0] if alike else None)
+
+
+def _parameters(func: Any) -> list[tuple[str, str]]:
+    return [(a.name, a.type.kind()) for a in func._schema.arguments]
 
 
 @dataclass

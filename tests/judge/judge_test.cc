@@ -57,9 +57,10 @@ struct Outcome {
   int rounds = 0;
 };
 
-// Plays scheduler: eager computes rightly, other systems are off by `factor`.
-Outcome play(const Case& c, double factor, JudgeOptions options = {}) {
-  options.systems = parse_systems("inductor");
+// Plays scheduler: eager is off by `of_eager`, the system by `factor`.
+Outcome play(const Case& c, double factor, JudgeOptions options = {}, double of_eager = 1,
+             const std::string& system = "inductor") {
+  options.systems = parse_systems(system);
   const Judge judge(c, options, op_table());
   std::vector<Evidence> evidence;
   Outcome outcome;
@@ -72,7 +73,7 @@ Outcome play(const Case& c, double factor, JudgeOptions options = {}) {
     for (RunRequest& request : step.requests) {
       const bool eager = request.system.name == "eager@py";
       outcome.asked.push_back(request);
-      evidence.push_back({request, compute(request, eager ? 1.0 : factor)});
+      evidence.push_back({request, compute(request, eager ? of_eager : factor)});
     }
   }
   return outcome;
@@ -107,6 +108,17 @@ TEST(Judge, TheLadderShowsWhatAHalfTypeHides) {
   EXPECT_NE(of_inductor(play(sine(DType::kBFloat16), 1, options)), VerdictKind::kWrong);
   options.ladder = JudgeOptions::Ladder::kNone;
   EXPECT_NE(of_inductor(play(sine(DType::kBFloat16), 1.005, options)), VerdictKind::kWrong);
+}
+
+// Proves: wider intermediates are named only of a system that may keep them and errs less than
+// eager; what errs more, or rounds as eager does, is told by its error alone.
+TEST(Judge, WiderIntermediatesAreNoReasonToErrMore) {
+  JudgeOptions options;
+  options.ladder = JudgeOptions::Ladder::kNone;
+  const Case half = sine(DType::kBFloat16);
+  EXPECT_EQ(of_inductor(play(half, 1, options, 1.003)), VerdictKind::kExcessPrecision);
+  EXPECT_EQ(of_inductor(play(half, 1.003, options)), VerdictKind::kReordered);
+  EXPECT_EQ(of_inductor(play(half, 1, options, 1.003, "aot_eager")), VerdictKind::kReordered);
 }
 
 TEST(Judge, AsksForEachRunOnceAndForEagerBesideEverySystem) {

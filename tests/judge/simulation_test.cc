@@ -153,15 +153,17 @@ TEST(Simulation, PowerOver32InputSets) {
     y[500] = set.exact.values[500] + 30 * set.sd[500];
     return y;
   };
+  // 4 times lies 0.73 deviations of what is allowed beyond the margin. On each of 32 sets that is
+  // evidence of e^9.6, and a claim needs e^9.2: it is at the limit, 5 times is the least beyond it.
   const auto drift = [](LegalWorld& world, const LegalWorld::Set& set) {
-    return world.execution(set, 8);
+    return world.execution(set, 5);
   };
   const struct {
     const char* fault;
     System system;
     bool is_found;
   } kFaults[] = {{"one element, 30 times its error", one_element, true},
-                 {"errors 8 times as large", drift, true},
+                 {"errors 5 times as large", drift, true},
                  {"values 1 % too large", scaled(1.01), true},
                  {"values 0.3 % too large", scaled(1.003), true},
                  {"values 0.3 % too small", scaled(0.997), true},

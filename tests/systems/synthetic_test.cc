@@ -165,6 +165,31 @@ TEST(Synthetic, KeepsIntermediatesWideWhereCompilersFuse) {
   EXPECT_LT(wide, 8);
 }
 
+// The gradient of a norm of order 1/2 writes with aten.pow_.Scalar, whose namesake without writing
+// raises a number to a tensor. Proves: it is not taken for that one, in any draw.
+TEST(Synthetic, ComputesWritingOperatorsByThoseOfTheSameParameters) {
+  CaseBuilder b;
+  const Ref x = b.input("x", DType::kFloat32, {3}, {1, 4, 9});
+  const Ref norm = b.node("n", "linalg_vector_norm.default",
+                          {{"self", x}, {"ord", Scalar{0.5}}, {"dim", std::vector<Dim>{0}}});
+  const Case c = b.output(norm, {1}).wrt({"x"}).take();
+  std::vector<RunRequest> requests{request(c, "eager@py")};
+  for (int seed = 0; seed < 8; ++seed) {
+    requests.push_back(request(c, "synthetic@py[freedom=eager,seed=" + std::to_string(seed) + "]"));
+  }
+  const Runs runs = scheduler().run(requests);
+  for (const auto& run : runs) {
+    ASSERT_EQ(run.status, Status::kCompleted) << run.exception_message;
+    const TensorResult* gradient = run.executions[0].find("gradient of x");
+    ASSERT_NE(gradient, nullptr);
+    // (1 + 2 + 3) / sqrt(x)
+    const std::vector<double> g = gradient->reals();
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_NEAR(g[i], 6 / static_cast<double>(i + 1), 1e-5);
+    }
+  }
+}
+
 TEST(Synthetic, SaysWhatItIsFreeToDo) {
   EXPECT_EQ(freedom_of(parse_system("synthetic@py")).name, "fusing");
   EXPECT_EQ(freedom_of(parse_system("synthetic@py[freedom=eager]")).name, "eager");
