@@ -74,8 +74,9 @@ Nearness compare(const Place& place, const std::vector<Verdict>& verdicts, doubl
   std::vector<Series> all;
   for (const Verdict& verdict : verdicts) all.push_back(series_of(verdict, place));
   std::vector<std::uint64_t> sets;
-  for (const auto& [set, error] : all.front().log_error) {
-    if (std::ranges::all_of(all, [&](const Series& s) { return s.log_error.contains(set); })) {
+  for (const auto& entry : all.front().log_error) {
+    const std::uint64_t set = entry.first;
+    if (std::ranges::all_of(all, [set](const Series& s) { return s.log_error.contains(set); })) {
       sets.push_back(set);
     }
   }

@@ -70,7 +70,7 @@ class Squares {
 
   Squares(const std::vector<std::vector<double>>& legal, const ExactTensor& exact,
           const std::vector<bool>& errs)
-      : legal_(legal), exact_(exact), errs_(errs), runs_(legal.size()) {
+      : legal_(legal), exact_(exact), runs_(legal.size()) {
     const std::size_t n = errs.size();
     const Shape& shape = exact.type.shape;
     const std::size_t last = shape.empty() ? 1 : static_cast<std::size_t>(shape.back());
@@ -139,7 +139,6 @@ class Squares {
 
   const std::vector<std::vector<double>>& legal_;
   const ExactTensor& exact_;
-  const std::vector<bool>& errs_;
   std::size_t runs_;
   std::size_t columns_ = 1;
   std::vector<Line> row_, column_;

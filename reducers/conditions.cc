@@ -102,7 +102,8 @@ void pair_predicates(const std::string& a, const std::string& b, std::vector<Pre
 // Dimensions some value of which passes.
 std::vector<std::string> sensitive(const OriginFields& own, const std::vector<Observation>& seen) {
   std::vector<std::string> names;
-  for (const auto& [name, value] : own) {
+  for (const auto& dimension : own) {
+    const std::string& name = dimension.first;
     if (std::ranges::any_of(
             seen, [&](const Observation& o) { return !o.fails && alone(own, o.values, name); })) {
       names.push_back(name);
@@ -214,9 +215,10 @@ Conditions fit_conditions(const OriginFields& own, const std::vector<Observation
     if (!o.fails) open.push_back(&o);
   }
   const std::vector<std::string> names = sensitive(own, seen);
-  for (const auto& [name, value] : own) {
+  for (const auto& dimension : own) {
+    const std::string& name = dimension.first;
     const bool tried = std::ranges::any_of(seen, [&](const Observation& o) {
-      return o.values.contains(name) && o.values.at(name) != value;
+      return o.values.contains(name) && o.values.at(name) != dimension.second;
     });
     if (tried && std::ranges::find(names, name) == names.end()) result.any.push_back(name);
   }
