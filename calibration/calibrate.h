@@ -18,7 +18,7 @@ struct CalibrateOptions {
   std::uint64_t seed = 0;
   std::string
       only;  // "legal", "real", "faults", "fit", or a fault ("attn-scale", "attn-scale=1.03")
-  int legal_cases = 250;          // generated cases, op graphs and model families
+  int legal_cases = 300;          // generated cases, op graphs and model families
   int legal_executions = 20;      // synthetic executions of each, of either freedom set in turn
   int real_cases = 100;           // on each of `real_systems`, without a fault; of the fit too
   int faulty_cases = 8;           // of each fault and kind of program, that have a place for it

@@ -189,10 +189,19 @@ std::vector<Judged> judge_cases(const std::vector<Case>& lowered,
 
 namespace {
 
-// What the answers of a reduction depend on.
-std::string state_key(const Case& start, const Signature& wanted, Company company) {
-  return sha256_hex(to_string(wanted) + hashes(start).whole + Judge::model_hash() +
+// What the answers of a reduction depend on. `versions`: of the packages that run it.
+std::string state_key(const Case& start, const Signature& wanted, const std::string& versions,
+                      Company company) {
+  return sha256_hex(to_string(wanted) + hashes(start).whole + Judge::model_hash() + versions +
                     (company == Company::kStock ? "stock" : ""));
+}
+
+std::string versions_of(const std::string& system, Scheduler& scheduler) {
+  std::string text;
+  for (const auto& [package, version] : scheduler.info(parse_system(system)).versions) {
+    text += package + ' ' + version + '\n';
+  }
+  return text;
 }
 
 ReductionOptions reduction_options(const InvestigateOptions& how, Scheduler& scheduler,
@@ -234,11 +243,12 @@ std::optional<Shown> reduce_as_seen(const Case& start, const Signature& wanted,
   const StillFails still_fails = [&](std::span<const Case> cases) {
     return sightings.answer(cases);
   };
+  const std::string versions = how.state.empty() ? "" : versions_of(wanted.system, scheduler);
   const auto descend = [&](const Case& from) {
-    const std::string key = state_key(start, wanted, sightings.company());
+    const std::string key = state_key(start, wanted, versions, sightings.company());
     return reduce(from, table, still_fails, reduction_options(how, scheduler, key));
   };
-  const std::string stock = state_key(start, wanted, Company::kStock);
+  const std::string stock = state_key(start, wanted, versions, Company::kStock);
   if (!how.state.empty() && read_state(how.state, stock)) sightings.insist_on_stock();
   ReducedCase reduced = descend(start);
   if (auto judged = sightings.confirm(reduced.smallest)) return Shown{reduced, *judged};

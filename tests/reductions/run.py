@@ -29,7 +29,7 @@ PLANTED = [
     (QWEN2, "rms-eps=0.1", 4), (LLAMA, "rms-eps=0.1", 4), (PHI3, "rms-eps=0.1", 4),
     (QWEN2, "gelu-for-silu", 1), (LLAMA, "gelu-for-silu", 1),
     (QWEN2, "grad-sign", 1), (LLAMA, "grad-zero", 1),
-    (QWEN2, "scale=1.1", 1), (PHI3, "causal-off-by-one", 1),
+    (QWEN2, "scale=1.1", 1), (QWEN2, "causal-off-by-one", 1),
 ]
 
 # A case of the corpus, the system that has the fault, and the nodes of the minimum found by hand.
