@@ -6,7 +6,6 @@
 #include "bisect/versions.h"
 #include "cli/command.h"
 #include "ir/error.h"
-#include "judge/relation.h"
 #include "ops/table.h"
 #include "systems/kinds.h"
 
@@ -23,8 +22,7 @@ struct Options {
   bool stages = false;
   bool keep = false;
   double limit = 24;
-  bool no_values = false;
-  std::string relations = "none";
+  JudgingOptions judging;
   bool json = false;
 };
 
@@ -145,13 +143,10 @@ ExitStatus run(const Options& o) {
   if (systems.size() != 1) throw Error("--systems", "bisect looks at one system");
   const SystemSpec& system = systems.front();
   if (o.stages) stages_of(system);  // a system without stages is refused before anything runs
-  JudgeOptions judge;
-  judge.values = judge.confirm = !o.no_values;
-  judge.relations = chosen_relations(o.relations);
   Scheduler scheduler(op_table(), o.systems.scheduler());
   const Case c =
       o.systems.placed(find_case(o.named, o.store, scheduler, o.systems.capture_fault()));
-  Probe probe(c, std::nullopt, judge, op_table());
+  Probe probe(c, std::nullopt, o.judging.of({}), op_table());
   return o.stages ? by_stages(o, c, system, probe, scheduler) : by_versions(o, c, system, probe);
 }
 
@@ -171,12 +166,7 @@ void add_bisect(CLI::App& app, Action& action) {
   command->add_flag("--keep", o->keep, "Keep environments that are installed for this");
   command->add_option("--limit", o->limit, "GB of disk for all environments together")
       ->capture_default_str();
-  command->add_flag("--no-values", o->no_values,
-                    "Judge endings, layouts, kernels and relations alone");
-  command
-      ->add_option("--relations", o->relations,
-                   "Relations to hold: names, all, cheap or none (docs/relations.md)")
-      ->capture_default_str();
+  o->judging.add_to(*command);
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
   o->systems.add_to(*command);

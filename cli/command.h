@@ -8,6 +8,7 @@
 
 #include "ir/case.h"
 #include "ir/verdict.h"
+#include "judge/judge.h"
 #include "systems/scheduler.h"
 
 namespace ulpfuzz {
@@ -51,6 +52,14 @@ struct SystemOptions {
   SchedulerOptions scheduler() const;
   // The case as it is to be run.
   Case placed(Case c) const;
+};
+
+// To what a command holds the systems of one case.
+struct JudgingOptions {
+  bool no_values = false;
+  std::string relations = "none";
+  CLI::Option* add_to(CLI::App& command);  // --no-values, which is returned, and --relations
+  JudgeOptions of(std::vector<SystemSpec> systems) const;
 };
 
 // A case as users name one: a JSON file, a folder of a finding, or the id of a finding in `store`.

@@ -11,6 +11,7 @@
 #include "importers/source.h"
 #include "ir/error.h"
 #include "ir/verify.h"
+#include "judge/relation.h"
 #include "ops/table.h"
 #include "systems/capture.h"
 #include "systems/fault.h"
@@ -89,6 +90,25 @@ SchedulerOptions SystemOptions::scheduler() const {
   SchedulerOptions options;
   options.jobs = jobs;
   options.limits.cpu_seconds = parse_time("--cpu-limit", cpu_limit);
+  return options;
+}
+
+CLI::Option* JudgingOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--relations", relations,
+                  "Relations to hold: names, all, cheap or none (docs/relations.md)")
+      ->capture_default_str();
+  return command.add_flag(
+      "--no-values", no_values,
+      "Judge endings, layouts, kernels and relations alone: for cases too large "
+      "to evaluate");
+}
+
+JudgeOptions JudgingOptions::of(std::vector<SystemSpec> judged) const {
+  JudgeOptions options;
+  options.systems = std::move(judged);
+  options.values = options.confirm = !no_values;
+  options.relations = chosen_relations(relations);
   return options;
 }
 

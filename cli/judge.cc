@@ -6,7 +6,6 @@
 #include "fuzz/investigate.h"
 #include "fuzz/why.h"
 #include "judge/nearness.h"
-#include "judge/relation.h"
 #include "ops/table.h"
 #include "report/causes_text.h"
 #include "report/nearness_text.h"
@@ -19,9 +18,8 @@ struct Options {
   std::string named;
   std::string store = "ulpfuzz-store";
   int seeds = 1;
-  bool no_values = false;
+  JudgingOptions judging;
   bool why = false;
-  std::string relations = "none";
   bool json = false;
 };
 
@@ -70,12 +68,9 @@ void print_kernels(const Verdict& verdict) {
 }
 
 ExitStatus run(const Options& o) {
-  JudgeOptions options;
-  options.systems = o.systems.parsed();
+  JudgeOptions options = o.judging.of(o.systems.parsed());
   options.seeds = o.seeds;
   options.ladder = JudgeOptions::Ladder::kAlways;
-  options.values = options.confirm = !o.no_values;
-  options.relations = chosen_relations(o.relations);
   Scheduler scheduler(op_table(), o.systems.scheduler());
   const Case c =
       o.systems.placed(find_case(o.named, o.store, scheduler, o.systems.capture_fault()));
@@ -117,15 +112,9 @@ void add_judge(CLI::App& app, Action& action) {
   command->add_option("--seeds", o->seeds, "Input sets")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
-  CLI::Option* no_values = command->add_flag(
-      "--no-values", o->no_values,
-      "Judge endings, layouts and kernels alone: for cases too large to evaluate");
+  CLI::Option* no_values = o->judging.add_to(*command);
   command->add_flag("--why", o->why, "Also say why each system differs from eager (docs/causes.md)")
       ->excludes(no_values);
-  command
-      ->add_option("--relations", o->relations,
-                   "Relations to hold: names, all, cheap or none (docs/relations.md)")
-      ->capture_default_str();
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
   o->systems.add_to(*command);

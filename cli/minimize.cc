@@ -11,7 +11,6 @@
 #include "fuzz/explain.h"
 #include "fuzz/investigate.h"
 #include "ir/error.h"
-#include "judge/relation.h"
 #include "ops/table.h"
 #include "reducers/reducer.h"
 #include "report/report.h"
@@ -27,8 +26,7 @@ struct Options {
   std::string output;
   std::string budget = "10m";
   bool explain = false;
-  bool no_values = false;
-  std::string relations = "none";
+  JudgingOptions judging;
   bool steps = false;
   bool no_looks = false;
   bool pytest = false;
@@ -98,10 +96,7 @@ void add_explanation(Finding& finding, const JudgeOptions& judge, const Options&
 
 ExitStatus run(const Options& o) {
   const double budget = parse_time("--budget", o.budget);
-  JudgeOptions judge;
-  judge.systems = o.systems.parsed();
-  judge.values = judge.confirm = !o.no_values;
-  judge.relations = chosen_relations(o.relations);
+  const JudgeOptions judge = o.judging.of(o.systems.parsed());
   Scheduler scheduler(op_table(), o.systems.scheduler());
   const Case c =
       o.systems.placed(find_case(o.named, o.store, scheduler, o.systems.capture_fault()));
@@ -201,12 +196,7 @@ void add_minimize(CLI::App& app, Action& action) {
   command->add_option("-o,--output", o->output, "Folder to write (default: NAME-minimal)");
   command->add_option("--budget", o->budget, "How long to reduce at most")->capture_default_str();
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
-  command->add_flag("--no-values", o->no_values,
-                    "Judge endings, layouts, kernels and relations alone");
-  command
-      ->add_option("--relations", o->relations,
-                   "Relations to hold: names, all, cheap or none (docs/relations.md)")
-      ->capture_default_str();
+  o->judging.add_to(*command);
   command->add_flag("--explain", o->explain,
                     "Also change one thing at a time, to say what may vary");
   command->add_flag("--pytest", o->pytest, "Also write test_repro.py, a test that fails so");

@@ -32,7 +32,7 @@ TEST(Commands, DoctorNamesEverySystemWithItsVersions) {
     EXPECT_TRUE(system.at("available")) << system;
     EXPECT_FALSE(system.at("versions").at("torch").get<std::string>().empty()) << system;
   }
-  EXPECT_EQ(object.at("systems").size(), 9u);
+  EXPECT_EQ(object.at("systems").size(), 10u);
 }
 
 TEST(Commands, ShowPrintsRunnablePython) {

@@ -117,8 +117,8 @@ TEST_P(Compilers, RefuseAnOptionThatTheyDoNotHave) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Systems, Compilers,
-                         testing::Values("dynamo", "aot_eager", "aot_eager[decompositions=true]", "thunder",
-                                         "thunder[entry=jit]", "torchscript"),
+                         testing::Values("dynamo", "aot_eager", "aot_eager[decompositions=true]",
+                                         "thunder", "thunder[entry=jit]", "torchscript"),
                          [](const auto& instance) {
                            std::string name = instance.param;
                            std::erase_if(name, [](char c) { return !std::isalnum(c); });
