@@ -63,8 +63,8 @@ fuzz: build
 
 # Each target grows a corpus of its own in build-libfuzzer/corpus, and begins with generated seeds.
 fuzz-parsers: ARGS := $(or $(ARGS),-max_total_time=60)
-fuzz-parsers: setup
-	@command -v clang++ >/dev/null || { echo 'needs clang: apt-get install clang' >&2; exit 1; }
+fuzz-parsers:
+	@scripts/setup.sh fuzz
 	@cmake --preset libfuzzer >build-libfuzzer.log 2>&1 || { cat build-libfuzzer.log >&2; exit 1; }
 	@mv build-libfuzzer.log build-libfuzzer/configure.log
 	@cmake --build build-libfuzzer -j $(JOBS) --target fuzz_seeds fuzz_targets

@@ -88,13 +88,14 @@ Imported import_family(const std::string& name, const Settings& settings) {
     }
   }
   complete(model.fields, settings);
-  for (const auto& [key, value] : model.fields) {
+  for (const auto& field : model.fields) {
+    const std::string& key = field.first;
     if (settings.contains(key)) continue;
     std::visit(
         [&](const auto& v) {
           others += fmt::format("{}{}={}", others.empty() ? "" : ", ", key, v);
         },
-        value);
+        field.second);
   }
   Imported imported{{}, "family", {}};
   if (!others.empty()) imported.notes.push_back("not set: " + others);

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Brings a machine (Debian 12, Ubuntu 24.04) to where ulpfuzz builds and runs.
 #
-#   scripts/setup.sh [build|check]
+#   scripts/setup.sh [build|check|fuzz]
 #
 # build: compiler, libraries, and .venv with the Python packages of requirements.lock.
 # check: clang-format and clang-tidy as well.
+# fuzz: clang with libFuzzer as well.
 #
 # Every make target calls this, so it says nothing and returns at once when nothing is missing.
 # Exit status 2: a package is missing and this user may not install it; one line says which.
@@ -36,8 +37,9 @@ else
 fi
 case $mode in
   build) ;;
+  fuzz) packages+=(clang libclang-rt-dev) ;; # libFuzzer and the sanitizers' runtime
   check) packages+=(clang-format-14 clang-tidy) ;; # formats differ from version to version
-  *) fail "unknown mode '$mode': build or check" ;;
+  *) fail "unknown mode '$mode': build, check or fuzz" ;;
 esac
 
 # The packages that dpkg does not know as installed, one a line.

@@ -1,13 +1,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <vector>
 
 // A target without libFuzzer: runs it on files, and on all files of folders. Status 1 when there is
-// none, so that a corpus that went missing is seen.
+// none, or one that is named is missing, so that a corpus that went missing is seen.
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -15,6 +16,10 @@ namespace {
 
 void replay(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
+    std::fprintf(stderr, "%s: cannot be read\n", file.c_str());
+    std::exit(1);
+  }
   const std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
 }
