@@ -339,8 +339,8 @@ def _user_inputs(wire: Json, tokens: int) -> dict[str, torch.Tensor]:
     return made
 
 
-class Capture:
-    """One capture request in the child that serves it."""
+class Recording:
+    """One request for a program, in the child that serves it."""
 
     def __init__(self, channel: Channel, request: Message) -> None:
         self._channel, self._request = channel, request
@@ -350,16 +350,24 @@ class Capture:
         stages = Stages(self._channel, self._request["id"])
         stages.enter("build")
         try:
-            captured = self._capture()
+            captured = self.record()
         except Exception as error:
-            text = str(error)[:_LONGEST_MESSAGE]
+            text = " ".join(str(error).split())[:_LONGEST_MESSAGE]  # one line of an error
             exception = {"type": type(error).__name__, "message": text}
             captured = {"status": "raised", "exception": exception}
         lift_memory_limit()
         message = {"type": "result", "id": self._request["id"], "captured": captured}
         self._channel.send(message)
 
-    def _capture(self) -> Json:
+    def record(self) -> Json:
+        """What Recorder.captured() says of it; it may raise anything."""
+        raise NotImplementedError
+
+
+class Capture(Recording):
+    """Of a module."""
+
+    def record(self) -> Json:
         environment = Environment.of(self._request["environment"])
         environment.apply()
         if environment.autocast:

@@ -21,12 +21,9 @@ from typing import Any
 import torch
 from torch._dispatch.python import enable_python_dispatcher
 
-from capture import Json, NotCapturable, Recorder
-from child import Stages, lift_memory_limit
+from capture import Json, NotCapturable, Recorder, Recording
 from environment import Environment
-from frames import Channel, Message
 
-_LONGEST_MESSAGE = 16384  # characters of an exception's text
 _SEED = 0
 
 
@@ -320,29 +317,10 @@ _READERS: dict[str, Callable[[str], Source]] = {
 }
 
 
-class Import:
-    """One import request in the child that serves it."""
+class Import(Recording):
+    """Of a file."""
 
-    def __init__(self, channel: Channel, request: Message) -> None:
-        self._channel, self._request = channel, request
-
-    def run(self) -> None:
-        """Sends exactly one `result`."""
-        stages = Stages(self._channel, self._request["id"])
-        stages.enter("build")
-        try:
-            imported = self._import()
-        except Exception as error:
-            text = " ".join(str(error).split())[:_LONGEST_MESSAGE]
-            imported = {
-                "status": "raised",
-                "exception": {"type": type(error).__name__, "message": text},
-            }
-        lift_memory_limit()
-        message = {"type": "result", "id": self._request["id"], "captured": imported}
-        self._channel.send(message)
-
-    def _import(self) -> Json:
+    def record(self) -> Json:
         Environment.of(self._request["environment"]).apply()
         asked = self._request["source"]
         source = _READERS[asked["kind"]](asked["path"])
