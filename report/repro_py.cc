@@ -36,7 +36,7 @@ std::string definitions(const Finding& finding, const OpTable& table, const std:
   const CompiledText compiled =
       compiled_text(parse_system(finding.signature.system), check.shown.environment);
   std::string text =
-      fmt::format("\"\"\"{}\n\n{}{}\n\"\"\"\n", headline(finding), usage, seen_with(finding));
+      fmt::format("\"\"\"{}\n{}{}\"\"\"\n", headline(finding), usage, seen_with(finding));
   for (const std::string& line : setting.before_torch) text += line + "\n";
   for (const std::string& module : check.imports) text += "import " + module + "\n";
   text += "import sys\nimport traceback\n\nimport torch\n";

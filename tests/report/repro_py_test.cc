@@ -22,9 +22,7 @@ std::ptrdiff_t lines(const std::string& text) { return std::count(text.begin(), 
 TEST(ReproPy, PrintsANanMismatchAsAPersonWould) {
   const std::string text = repro_py(asinh_finding(kInfinity), op_table());
   EXPECT_EQ(text, R"("""inductor: nan-mismatch. output 0[0] is not right
-
-Exits 1 while this fails, 0 when it is fixed, 2 when it cannot tell. Seen with torch 2.11.0.
-"""
+Exits 1 while this fails, 0 when it is fixed, 2 when it cannot tell. Seen with torch 2.11.0."""
 import sys
 import traceback
 
