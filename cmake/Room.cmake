@@ -25,6 +25,7 @@ endfunction()
 # test_<name> of tests/<name>/*.cc; nothing where there are none. DEPENDS: binaries that it runs.
 # Each GoogleTest test is a ctest test, found when ctest starts; with WHOLE the binary is one ctest
 # test, for tests that share a fixture dear to start (a warmed-up host). SERIAL: nothing runs beside.
+# A test that hangs is ended after a quarter of an hour, a whole binary after an hour, and named.
 # Tests run in the source root; the binaries are in the folder that ULPFUZZ_BUILD_DIR names.
 function(ulpfuzz_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;SERIAL" "" "DEPENDS;LIBRARIES")
@@ -56,6 +57,6 @@ function(ulpfuzz_test name)
       DISCOVERY_MODE PRE_TEST
       TEST_PREFIX "${name}."
       WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
-      PROPERTIES ${properties})
+      PROPERTIES ${properties} TIMEOUT 900)
   endif()
 endfunction()
