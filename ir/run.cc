@@ -1,13 +1,10 @@
 #include "ir/run.h"
 
 #include <array>
-#include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "ir/element.h"
 #include "ir/error.h"
 #include "ir/hash.h"
 #include "ir/json.h"
@@ -24,56 +21,6 @@ constexpr std::array<std::string_view, 6> kStatuses{"completed", "raised",      
                                                     "hung",      "out-of-memory", "not-compiled"};
 // In the order of TensorResult::Role.
 constexpr std::array<std::string_view, 3> kRoles{"output", "gradient", "written-input"};
-
-template <class T>
-T element(const std::vector<std::byte>& bytes, std::size_t index) {
-  T value{};
-  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
-  return value;
-}
-
-double half_to_double(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const double fraction = (bits & 1023) * 0x1p-10;
-  double value = 0;
-  if (exponent == 31) {
-    value = fraction == 0 ? std::numeric_limits<double>::infinity()
-                          : std::numeric_limits<double>::quiet_NaN();
-  } else {
-    value = exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
-  }
-  return (bits & 0x8000) != 0 ? -value : value;
-}
-
-double real_element(DType type, const std::vector<std::byte>& bytes, std::size_t index) {
-  switch (type) {
-    case DType::kFloat16:
-      return half_to_double(element<std::uint16_t>(bytes, index));
-    case DType::kBFloat16:
-      return std::bit_cast<float>(std::uint32_t{element<std::uint16_t>(bytes, index)} << 16);
-    case DType::kFloat32:
-      return element<float>(bytes, index);
-    default:
-      return element<double>(bytes, index);
-  }
-}
-
-std::int64_t integer_element(DType type, const std::vector<std::byte>& bytes, std::size_t index) {
-  switch (type) {
-    case DType::kBool:
-      return element<std::uint8_t>(bytes, index) != 0 ? 1 : 0;
-    case DType::kUInt8:
-      return element<std::uint8_t>(bytes, index);
-    case DType::kInt8:
-      return element<std::int8_t>(bytes, index);
-    case DType::kInt16:
-      return element<std::int16_t>(bytes, index);
-    case DType::kInt32:
-      return element<std::int32_t>(bytes, index);
-    default:
-      return element<std::int64_t>(bytes, index);
-  }
-}
 
 Json tensor_json(const TensorResult& tensor) {
   Json json = {{"role", std::string(kRoles[static_cast<std::size_t>(tensor.role)])},
@@ -164,7 +111,9 @@ std::vector<double> TensorResult::reals() const {
   if (is_integral(layout.dtype)) throw Error(name, "has integers, not reals");
   const DType real = real_part(layout.dtype);
   std::vector<double> values(bytes.size() / static_cast<std::size_t>(item_size(real)));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = real_element(real, bytes, i);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = load_real(real, bytes.data() + i * static_cast<std::size_t>(item_size(real)));
+  }
   return values;
 }
 
@@ -173,7 +122,8 @@ std::vector<std::int64_t> TensorResult::integers() const {
   std::vector<std::int64_t> values(bytes.size() /
                                    static_cast<std::size_t>(item_size(layout.dtype)));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = integer_element(layout.dtype, bytes, i);
+    values[i] = load_integer(
+        layout.dtype, bytes.data() + i * static_cast<std::size_t>(item_size(layout.dtype)));
   }
   return values;
 }
