@@ -56,7 +56,7 @@ std::int64_t storage_elements(const Case& c, const std::vector<TensorType>& type
 
 template <class T>
 std::vector<Tensor<T>> make_inputs(const Case& c, const std::vector<TensorType>& types,
-                                   std::uint64_t salt) {
+                                   const std::function<Elements(std::size_t)>& elements) {
   std::vector<Tensor<T>> tensors;
   std::map<int, Tensor<T>> classes;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
@@ -68,21 +68,41 @@ std::vector<Tensor<T>> make_inputs(const Case& c, const std::vector<TensorType>&
       continue;
     }
     Tensor<T> tensor(types[i], strides, data.offset, storage_elements(c, types, i));
-    write(tensor, generate(data.fill, types[i].dtype, types[i].shape, salt));
+    write(tensor, elements(i));
     if (data.alias >= 0) classes.emplace(data.alias, tensor);
     tensors.push_back(std::move(tensor));
   }
   std::size_t next = c.inputs.size();
   for (const std::optional<Cotangent>& cotangent : c.cotangents) {
     if (!cotangent) continue;
-    const TensorType& type = types[next++];
+    const TensorType& type = types[next];
     const Shape strides = strides_of(type.shape, cotangent->strides);
     Tensor<T> tensor(type, strides, 0, extent(type.shape, strides, 0));
-    write(tensor, generate(cotangent->fill, type.dtype, type.shape, salt));
+    write(tensor, elements(next++));
     tensors.push_back(std::move(tensor));
   }
   return tensors;
 }
+
+template <class T>
+std::vector<Tensor<T>> make_inputs(const Case& c, const std::vector<TensorType>& types,
+                                   std::uint64_t salt) {
+  std::vector<const Fill*> fills;
+  for (const InputData& data : c.inputs) fills.push_back(&data.fill);
+  for (const std::optional<Cotangent>& cotangent : c.cotangents) {
+    if (cotangent) fills.push_back(&cotangent->fill);
+  }
+  return make_inputs<T>(c, types, [&](std::size_t i) {
+    return generate(*fills[i], types[i].dtype, types[i].shape, salt);
+  });
+}
+
+template std::vector<Tensor<Running<double>>> make_inputs(
+    const Case&, const std::vector<TensorType>&, const std::function<Elements(std::size_t)>&);
+template std::vector<Tensor<Running<Quad>>> make_inputs(
+    const Case&, const std::vector<TensorType>&, const std::function<Elements(std::size_t)>&);
+template std::vector<Tensor<double>> make_inputs(const Case&, const std::vector<TensorType>&,
+                                                 const std::function<Elements(std::size_t)>&);
 
 template std::vector<Tensor<double>> make_inputs(const Case&, const std::vector<TensorType>&,
                                                  std::uint64_t);

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "ir/case.h"
+#include "ir/fill.h"
 #include "oracle/tensor.h"
 
 namespace ulpfuzz {
@@ -14,5 +17,9 @@ namespace ulpfuzz {
 template <class T>
 std::vector<Tensor<T>> make_inputs(const Case& bound, const std::vector<TensorType>& types,
                                    std::uint64_t salt);
+// The same with elements of one's own: row-major ones of tensor i of `types`.
+template <class T>
+std::vector<Tensor<T>> make_inputs(const Case& bound, const std::vector<TensorType>& types,
+                                   const std::function<Elements(std::size_t)>& elements);
 
 }  // namespace ulpfuzz

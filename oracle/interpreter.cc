@@ -15,20 +15,6 @@ void (*kernel_for(const OpKernels& kernels))(Kernel<T>&) {
   }
 }
 
-namespace {
-
-// Restores the thread's model whatever happens inside.
-class ModelScope {
- public:
-  ModelScope() : before_(ErrorModel::current()) {}
-  ~ModelScope() { ErrorModel::current() = before_; }
-  ModelScope(const ModelScope&) = delete;
-  ModelScope& operator=(const ModelScope&) = delete;
-
- private:
-  ErrorModel before_;
-};
-
 template <class T>
 Tensor<T> number_tensor(const Kernel<T>& kernel, const Scalar& number) {
   if (const double* real = std::get_if<double>(&number.value)) {
@@ -41,6 +27,8 @@ Tensor<T> number_tensor(const Kernel<T>& kernel, const Scalar& number) {
   tensor.integer(0) = make_int<T>(number.as_integer());
   return tensor;
 }
+
+namespace {
 
 template <class T>
 class Evaluation {
@@ -112,7 +100,7 @@ class Evaluation {
 template <class T>
 std::vector<Tensor<T>> interpret(const Plan& plan, std::vector<Tensor<T>> inputs, Policy<T>& policy,
                                  ErrorMode mode) {
-  const ModelScope scope;
+  const ErrorModelScope scope;
   Evaluation<T> evaluation(plan, std::move(inputs), policy, mode);
   for (const Plan::Step& step : plan.steps()) evaluation.run(step);
   return evaluation.take();
@@ -121,13 +109,16 @@ std::vector<Tensor<T>> interpret(const Plan& plan, std::vector<Tensor<T>> inputs
 template <class T>
 void interpret_again(const Plan& plan, std::vector<Tensor<T>>& values,
                      const std::vector<bool>& again, Policy<T>& policy, ErrorMode mode) {
-  const ModelScope scope;
+  const ErrorModelScope scope;
   Evaluation<T> evaluation(plan, std::move(values), policy, mode);
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {
     if (again[i]) evaluation.run(plan.steps()[i]);
   }
   values = evaluation.take();
 }
+
+template Tensor<double> number_tensor(const Kernel<double>&, const Scalar&);
+template void (*kernel_for(const OpKernels&))(Kernel<double>&);
 
 template std::vector<Tensor<double>> interpret(const Plan&, std::vector<Tensor<double>>,
                                                Policy<double>&, ErrorMode);

@@ -34,6 +34,10 @@ void interpret_again(const Plan& plan, std::vector<Tensor<T>>& values,
                      const std::vector<bool>& again, Policy<T>& policy,
                      ErrorMode mode = ErrorMode::kBound);
 
+// A Python number in a tensor slot as a zero-dimensional tensor, rounded as the kernel's numbers are.
+template <class T>
+Tensor<T> number_tensor(const Kernel<T>& kernel, const Scalar& number);
+
 // The kernel's instance for a scalar type.
 template <class T>
 void (*kernel_for(const OpKernels& kernels))(Kernel<T>&);

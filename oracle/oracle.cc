@@ -63,11 +63,12 @@ class DeviationPolicy : public BoundPolicy<B> {
   }
 };
 
-template <class B>
-void evaluate(const Task& task, std::uint64_t salt, ErrorMode mode, BoundPolicy<B>&& policy,
+// `given`: a salt, or the elements of each input.
+template <class B, class Given>
+void evaluate(const Task& task, const Given& given, ErrorMode mode, BoundPolicy<B>&& policy,
               Exact& exact) {
   const auto values = interpret(
-      task.plan(), make_inputs<Running<B>>(task.bound(), task.input_types(), salt), policy, mode);
+      task.plan(), make_inputs<Running<B>>(task.bound(), task.input_types(), given), policy, mode);
   for (const WantedResult& result : task.results()) {
     ExactTensor tensor;
     tensor.role = result.role;
@@ -78,6 +79,18 @@ void evaluate(const Task& task, std::uint64_t salt, ErrorMode mode, BoundPolicy<
     if (tensor.present) tensor.acceptable = policy.acceptable(result.slot);
     exact.tensors.push_back(std::move(tensor));
   }
+}
+
+template <class Given>
+Exact exact_of(const Task& task, const Given& given) {
+  Exact exact;
+  exact.quad = task.plan().has_float64();
+  if (exact.quad) {
+    evaluate(task, given, ErrorMode::kBound, BoundPolicy<Quad>(), exact);
+  } else {
+    evaluate(task, given, ErrorMode::kBound, BoundPolicy<double>(), exact);
+  }
+  return exact;
 }
 
 }  // namespace
@@ -92,15 +105,13 @@ const ExactTensor* Exact::find(std::string_view name) const {
 Exact Oracle::exact(const Case& lowered, std::uint64_t salt) const {
   const double start = thread_cpu_seconds();
   const Task task(lowered, table_, Task::Form::kAsWritten);
-  Exact exact;
-  exact.quad = task.plan().has_float64();
-  if (exact.quad) {
-    evaluate(task, salt, ErrorMode::kBound, BoundPolicy<Quad>(), exact);
-  } else {
-    evaluate(task, salt, ErrorMode::kBound, BoundPolicy<double>(), exact);
-  }
+  Exact exact = exact_of(task, salt);
   exact.cpu_seconds = thread_cpu_seconds() - start;
   return exact;
+}
+
+Exact Oracle::exact(const Task& task, const std::function<Elements(std::size_t)>& elements) {
+  return exact_of(task, elements);
 }
 
 Exact Oracle::expected(const Case& lowered, std::uint64_t salt) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "ir/run.h"
 
 namespace ulpfuzz {
+
+class Task;  // oracle/task.h
 
 // The exact value of one result, with how far a system may lie from it.
 struct ExactTensor {
@@ -60,6 +63,9 @@ class Oracle {
 
   // Throws Error when the case does not verify. `salt` selects the input set.
   Exact exact(const Case& lowered, std::uint64_t salt = 0) const;
+  // The same of a task that is evaluated often, on elements that replace those of its case's
+  // inputs: `elements` of input i, row-major.
+  static Exact exact(const Task& task, const std::function<Elements(std::size_t)>& elements);
   // The same values with another bound: kDeviations times the expected error, all errors being
   // independent (ErrorMode::kRms). A worst case soon has no bound in half types; this one has, but
   // a bound it is not. Infinite where a legal execution may meet a pole, the edge of a domain or

@@ -56,6 +56,18 @@ inline constinit thread_local ErrorModel error_model;
 }
 inline ErrorModel& ErrorModel::current() { return internal::error_model; }
 
+// Restores the thread's model whatever happens inside.
+class ErrorModelScope {
+ public:
+  ErrorModelScope() : before_(ErrorModel::current()) {}
+  ~ErrorModelScope() { ErrorModel::current() = before_; }
+  ErrorModelScope(const ErrorModelScope&) = delete;
+  ErrorModelScope& operator=(const ErrorModelScope&) = delete;
+
+ private:
+  ErrorModel before_;
+};
+
 template <class B>
 struct Running {
   B v{};                   // value
