@@ -1,8 +1,6 @@
 #include "bisect/versions.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <charconv>
@@ -15,7 +13,6 @@
 namespace ulpfuzz {
 namespace {
 
-constexpr int kPollMilliseconds = 200;
 
 // The numbers of "2.11.0"; nothing for "2.11.0rc1", "2.11.0.post1".
 std::optional<std::vector<int>> numbers_of(const std::string& version) {
@@ -137,21 +134,12 @@ std::vector<std::string> parse_versions(
 }
 
 std::vector<std::string> available_releases(const std::string& python) {
-  const WorkerCommand command{
-      {python, "-m", "pip", "--disable-pip-version-check", "index", "versions", "torch"},
-      {},
-      /*channel=*/false};
-  Process process(command);
-  while (process.output_fd() >= 0) {
-    pollfd output{process.output_fd(), POLLIN, 0};
-    ::poll(&output, 1, kPollMilliseconds);
-    process.drain();
-  }
-  const int status = process.wait(Channel::Clock::now() + std::chrono::minutes(1));
-  const std::string text = process.text().take();
+  const ProgramEnd end = run_program(
+      {python, "-m", "pip", "--disable-pip-version-check", "index", "versions", "torch"}, {});
+  const std::string& text = end.text;
   constexpr std::string_view kMark = "Available versions:";
   const std::size_t mark = text.find(kMark);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || mark == std::string::npos) {
+  if (!end.succeeded() || mark == std::string::npos) {
     throw Error("pip index versions torch", trimmed(text.substr(0, text.find('\n'))));
   }
   const std::size_t start = mark + kMark.size();

@@ -2,9 +2,7 @@
 // of that, a look at the disk, the installation of exactly the lock.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/file.h>
-#include <sys/wait.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -24,7 +22,6 @@ using Json = nlohmann::json;
 constexpr const char* kLock = "requirements.lock";
 // pip reads the metadata of packages without fetching them from here on.
 constexpr const char* kPip = "pip>=23.2";
-constexpr int kStopCheckMilliseconds = 200;
 
 // Of one process at a time; freed when that ends.
 UniqueFd lock_folder(const fs::path& folder) {
@@ -121,18 +118,11 @@ class Installation {
 
   // To its end; its output is shown only when it fails.
   void run(std::vector<std::string> argv) {
-    WorkerCommand command{std::move(argv), {{"TMPDIR", temporary()}}, /*channel=*/false};
-    if (!fs::exists(temporary())) command.variables.clear();
-    Process process(command);
-    while (process.output_fd() >= 0) {
-      if (options_.stopped()) throw Error(wish_.name, "stopped: nothing was installed");
-      pollfd output{process.output_fd(), POLLIN, 0};
-      ::poll(&output, 1, kStopCheckMilliseconds);
-      process.drain();
-    }
-    const int status = process.wait(Channel::Clock::now() + std::chrono::minutes(1));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-    throw Error(wish_.name, reason(process.text().take()));
+    std::map<std::string, std::string> variables;
+    if (fs::exists(temporary())) variables["TMPDIR"] = temporary();
+    const ProgramEnd end = run_program(std::move(argv), std::move(variables), options_.stopped);
+    if (end.stopped) throw Error(wish_.name, "stopped: nothing was installed");
+    if (!end.succeeded()) throw Error(wish_.name, reason(end.text));
   }
 
   const fs::path folder_;

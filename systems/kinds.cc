@@ -11,6 +11,13 @@
 #include "systems/environments.h"
 
 namespace ulpfuzz {
+
+std::filesystem::path own_folder() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return self.parent_path();
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -70,12 +77,6 @@ constexpr std::array kKinds{
 };
 
 constexpr std::string_view kHost = "systems/python/host.py";
-
-fs::path own_folder() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  return self.parent_path();
-}
 
 // The first folder at or above this binary's that has `path` in it; empty: none.
 fs::path above(const fs::path& path) {

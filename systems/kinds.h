@@ -30,6 +30,8 @@ WorkerCommand worker_command(const SystemSpec& system, const std::string& python
 // The project's own interpreter with torch: `python` when it is given, else ULPFUZZ_PYTHON, else
 // .venv's. Throws NotAvailable for `whom`.
 std::string project_python(const std::string& python, const std::string& whom);
+// The folder of this binary.
+std::filesystem::path own_folder();
 // The folder of the Python host. Throws NotAvailable for `whom`.
 std::filesystem::path python_sources(const std::string& whom = "ulpfuzz");
 

@@ -226,6 +226,28 @@ double Process::cpu_seconds() const {
   return stat ? stat->cpu_seconds : 0;
 }
 
+bool ProgramEnd::succeeded() const {
+  return !stopped && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+ProgramEnd run_program(std::vector<std::string> argv, std::map<std::string, std::string> variables,
+                       const std::function<bool()>& stopped) {
+  constexpr int kCheckMilliseconds = 200;
+  Process process({std::move(argv), std::move(variables), /*channel=*/false});
+  ProgramEnd end;
+  while (process.output_fd() >= 0 && !end.stopped) {
+    end.stopped = stopped && stopped();
+    pollfd output{process.output_fd(), POLLIN, 0};
+    if (!end.stopped) ::poll(&output, 1, kCheckMilliseconds);
+    process.drain();
+  }
+  if (end.stopped) process.kill();
+  end.status = process.wait(Channel::Clock::now() + std::chrono::minutes(1));
+  end.text = process.text().take();
+  end.cpu_seconds = process.cpu_seconds();
+  return end;
+}
+
 bool is_child_of(pid_t pid, pid_t parent) {
   if (pid <= 1) return false;
   const std::optional<ProcStat> stat = proc_stat(pid);

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -67,6 +68,19 @@ class Process {
   int status_ = 0;
   double final_cpu_seconds_ = 0;
 };
+
+// How a program that is no worker ended.
+struct ProgramEnd {
+  bool stopped = false;  // by the caller, and killed
+  int status = 0;        // of waitpid(2)
+  std::string text;      // the end of what it wrote
+  double cpu_seconds = 0;
+  bool succeeded() const;
+};
+// Runs it to its end, or until `stopped` says so, which is asked some times a second; null: never.
+// What it and its children cost is counted as they end.
+ProgramEnd run_program(std::vector<std::string> argv, std::map<std::string, std::string> variables,
+                       const std::function<bool()>& stopped = nullptr);
 
 // Whether `pid` is now a child of `parent`; a number that a worker claims is not killed otherwise.
 bool is_child_of(pid_t pid, pid_t parent);

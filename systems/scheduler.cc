@@ -123,7 +123,7 @@ class Scheduler::Impl {
 
   std::vector<Run> run(std::span<const RunRequest> requests, Company company);
   using HostMessage = std::function<std::string(std::int64_t, const Limits&)>;
-  std::string ask_host(const std::string& place, const std::string& isa,
+  std::string ask_host(const std::string& place, const SystemSpec& system, const std::string& isa,
                        const HostMessage& message);
   Case capture(const Case& c, const std::string& fault);
   SystemInfo info(const SystemSpec& system);
@@ -347,21 +347,21 @@ void Scheduler::Impl::on_worker(const std::function<void(Slot&)>& task) {
   if (error) std::rethrow_exception(error);
 }
 
-std::string Scheduler::Impl::ask_host(const std::string& place, const std::string& isa,
-                                      const HostMessage& message) {
+std::string Scheduler::Impl::ask_host(const std::string& place, const SystemSpec& system,
+                                      const std::string& isa, const HostMessage& message) {
   const std::int64_t id = next_id_++;
-  const WorkerCommand command = worker_command({"eager@py", {}, ""}, options_.python, isa);
+  const WorkerCommand command = worker_command(system, options_.python, isa);
   WorkerAnswer answer;
   on_worker([&](Slot& slot) {
     answer = slot.run(command, id, options_.limits, message(id, options_.limits));
   });
-  if (answer.end != End::kResult) throw Error(place, "its capture " + answer.message);
+  if (answer.end != End::kResult) throw Error(place, "no answer of the host: " + answer.message);
   return answer.result.text;
 }
 
 Case Scheduler::Impl::capture(const Case& c, const std::string& fault) {
   const std::string result = ask_host(
-      "/module", c.environment.isa,
+      "/module", {"eager@py", {}, ""}, c.environment.isa,
       [&](std::int64_t id, const Limits& limits) { return capture_message(id, c, fault, limits); });
   return captured_case(result, c, table_);
 }
@@ -413,8 +413,9 @@ Case Scheduler::capture(const Case& c, const std::string& fault) {
 }
 std::string Scheduler::ask_host(
     const std::string& place,
-    const std::function<std::string(std::int64_t, const Limits&)>& message) {
-  return impl_->ask_host(place, Environment().isa, message);
+    const std::function<std::string(std::int64_t, const Limits&)>& message,
+    const SystemSpec& system) {
+  return impl_->ask_host(place, system, Environment().isa, message);
 }
 Scheduler::SystemInfo Scheduler::info(const SystemSpec& system) { return impl_->info(system); }
 

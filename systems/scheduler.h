@@ -65,10 +65,12 @@ class Scheduler {
   Case capture(const Case& c, const std::string& fault = "");
 
   // What the Python host answers to a request that is no run (PROTOCOL.md): the text of its result.
-  // `message` is given the request's id and the limits. Blocks. Throws Error at `place` when there
-  // is no answer, NotAvailable when there is no host. Thread-safe.
+  // `message` is given the request's id and the limits; `system` names the host's environment.
+  // Blocks. Throws Error at `place` when there is no answer, NotAvailable when there is no host.
+  // Thread-safe.
   std::string ask_host(const std::string& place,
-                       const std::function<std::string(std::int64_t, const Limits&)>& message);
+                       const std::function<std::string(std::int64_t, const Limits&)>& message,
+                       const SystemSpec& system = {"eager@py", {}, ""});
 
   // Answers no request from memory any more that was run before: what is asked again is run again.
   void forget();

@@ -71,10 +71,11 @@ from child import Job, set_limits, versions  # noqa: E402
 from compilers import SYSTEMS  # noqa: E402
 from frames import Channel, Message  # noqa: E402
 from importing import Import  # noqa: E402
+from kernel_export import Export  # noqa: E402
 
 
 # Types of requests, and what answers each in a child.
-SERVED = {"run": Job, "capture": Capture, "import": Import}
+SERVED = {"run": Job, "capture": Capture, "import": Import, "kernels": Export}
 
 
 def threads_of_this_process() -> int:
