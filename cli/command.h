@@ -62,7 +62,8 @@ struct JudgingOptions {
   JudgeOptions of(std::vector<SystemSpec> systems) const;
 };
 
-// A case as users name one: a JSON file, a folder of a finding, or the id of a finding in `store`.
+// A case as users name one: a JSON file, a folder of a finding, the id of a finding in `store`, or
+// what libFuzzer wrote beside the kernels of a program (kernels/folder.h).
 // Model cases come lowered; modules are captured on `scheduler`. Throws Error.
 Case find_case(const std::string& named, const std::filesystem::path& store, Scheduler& scheduler,
                const std::string& capture_fault = "");

@@ -10,6 +10,7 @@
 #include "generators/family.h"
 #include "importers/source.h"
 #include "ir/error.h"
+#include "kernels/folder.h"
 #include "ir/verify.h"
 #include "judge/relation.h"
 #include "ops/table.h"
@@ -114,6 +115,7 @@ JudgeOptions JudgingOptions::of(std::vector<SystemSpec> judged) const {
 
 Case find_case(const std::string& named, const std::filesystem::path& store, Scheduler& scheduler,
                const std::string& capture_fault) {
+  if (is_kernel_artifact(named)) return case_of_artifact(named);
   namespace fs = std::filesystem;
   fs::path path = named;
   if (!fs::exists(path)) path = store / "findings" / named;

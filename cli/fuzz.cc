@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/time.h"
 #include "fuzz/campaign.h"
+#include "fuzz/kernel_campaign.h"
 #include "generators/family.h"
 #include "ir/error.h"
 #include "judge/relation.h"
@@ -27,6 +28,10 @@ struct Options {
   bool no_reduce = false;
   std::string store = "ulpfuzz-store";
   bool resume = false;
+  bool kernels = false;
+  std::string named;  // the case whose kernels are fuzzed
+  std::string each = "30s";
+  bool keep = false;
   bool json = false;
 };
 
@@ -79,11 +84,9 @@ nlohmann::json to_json(const std::vector<Check>& checks) {
   return all;
 }
 
-nlohmann::json to_json(const CampaignSummary& s) {
-  nlohmann::json verdicts = nlohmann::json::object();
-  for (const auto& [key, count] : s.verdicts) verdicts[key.second][key.first] = count;
+nlohmann::json to_json(const std::vector<CampaignFinding>& found) {
   nlohmann::json findings = nlohmann::json::array();
-  for (const auto& [f, gate] : s.findings) {
+  for (const auto& [f, gate] : found) {
     findings.push_back({{"id", f.id},
                         {"verdict", std::string(name(f.signature.kind))},
                         {"system", f.signature.system},
@@ -93,10 +96,16 @@ nlohmann::json to_json(const CampaignSummary& s) {
                         {"checks", to_json(gate.checks)},
                         {"folder", f.folder.string()}});
   }
+  return findings;
+}
+
+nlohmann::json to_json(const CampaignSummary& s) {
+  nlohmann::json verdicts = nlohmann::json::object();
+  for (const auto& [key, count] : s.verdicts) verdicts[key.second][key.first] = count;
   return {{"cases", s.cases},
           {"valid", s.valid},
           {"verdicts", verdicts},
-          {"findings", findings},
+          {"findings", to_json(s.findings)},
           {"statistics",
            {{"tests", s.errors.tests},
             {"claims", s.errors.claims},
@@ -106,6 +115,15 @@ nlohmann::json to_json(const CampaignSummary& s) {
           {"wall_seconds", s.wall_seconds},
           {"share_in_systems", s.share_in_systems},
           {"stopped", s.stopped}};
+}
+
+void print_findings(const std::vector<CampaignFinding>& findings) {
+  fmt::print("{} finding{}\n", findings.size(), findings.size() == 1 ? "" : "s");
+  for (const auto& [f, gate] : findings) {
+    fmt::print("  {}  {}{}{}  {}\n", f.id, to_string(f.signature),
+               f.reduced ? "" : "  (not fully reduced)", gate.yes ? "  (fit to be reported)" : "",
+               (f.folder / "report.md").string());
+  }
 }
 
 void print_summary(const CampaignSummary& s, std::uint64_t seed) {
@@ -125,12 +143,7 @@ void print_summary(const CampaignSummary& s, std::uint64_t seed) {
         "at most {:.2g})\n",
         s.errors.tests, s.errors.claims, s.errors.false_claims, s.errors.false_discovery_rate);
   }
-  fmt::print("{} finding{}\n", s.findings.size(), s.findings.size() == 1 ? "" : "s");
-  for (const auto& [f, gate] : s.findings) {
-    fmt::print("  {}  {}{}{}  {}\n", f.id, to_string(f.signature),
-               f.reduced ? "" : "  (not fully reduced)", gate.yes ? "  (fit to be reported)" : "",
-               (f.folder / "report.md").string());
-  }
+  print_findings(s.findings);
 }
 
 std::string family_names() {
@@ -141,7 +154,67 @@ std::string family_names() {
   return names;
 }
 
+nlohmann::json to_json(const KernelCampaignSummary& s) {
+  return {{"programs", s.programs},
+          {"fuzzed", s.fuzzed},
+          {"not_fuzzed", s.not_fuzzed},
+          {"executions", s.executions},
+          {"stopped_at", s.stopped_at},
+          {"confirmed", s.confirmed},
+          {"occurrences", s.occurrences},
+          {"findings", to_json(s.findings)},
+          {"fuzzing_cpu_seconds", s.fuzzing_cpu_seconds},
+          {"cpu_seconds", s.cpu_seconds},
+          {"wall_seconds", s.wall_seconds},
+          {"stopped", s.stopped}};
+}
+
+void print_summary(const KernelCampaignSummary& s, std::uint64_t seed) {
+  fmt::print("{} programs in {}, seed {}: kernels of {} fuzzed, {} executions in {} of CPU time\n",
+             s.programs, duration(s.wall_seconds), seed, s.fuzzed, s.executions,
+             duration(s.fuzzing_cpu_seconds));
+  for (const auto& [why, count] : s.not_fuzzed) {
+    fmt::print("  not fuzzed, {}: {}\n", count, why.substr(0, why.find('\n')));
+  }
+  fmt::print("libFuzzer stopped at {}; stock Inductor shows {} of them\n", s.stopped_at,
+             s.confirmed);
+  print_findings(s.findings);
+}
+
+ExitStatus run_kernels(const Options& o) {
+  KernelCampaignOptions campaign;
+  if (!o.time.empty()) campaign.seconds = parse_time("--time", o.time);
+  if (o.cases > 0) campaign.programs = o.cases;
+  campaign.seconds_a_program = parse_time("--each", o.each);
+  campaign.seed = o.seed ? *o.seed : std::random_device{}();
+  const std::vector<SystemSpec> systems = o.systems.parsed();
+  if (systems.size() != 1) throw Error("--systems", "--kernels takes one inductor");
+  campaign.system = systems.front();
+  campaign.scheduler = o.systems.scheduler();
+  campaign.store = o.store;
+  campaign.only = o.only;
+  campaign.keep = o.keep;
+  if (o.no_reduce) campaign.reduction_cpu_seconds = 0;
+  if (!o.budget.empty()) campaign.reduction_cpu_seconds = parse_time("--budget", o.budget);
+  if (!o.named.empty()) {
+    Scheduler scheduler(op_table(), campaign.scheduler);
+    campaign.test = find_case(o.named, o.store, scheduler);
+  }
+  Progress progress(o.json);
+  const KernelCampaignSummary summary =
+      run_kernel_campaign(campaign, op_table(), stop_requested(),
+                          [&](const CampaignStatus& s) { progress.show(s); });
+  progress.end();
+  if (o.json) {
+    fmt::print("{}\n", to_json(summary).dump());
+  } else {
+    print_summary(summary, campaign.seed);
+  }
+  return summary.occurrences == 0 ? kNothingFound : kFound;
+}
+
 ExitStatus run(const Options& o) {
+  if (o.kernels) return run_kernels(o);
   CampaignOptions campaign;
   if (!o.time.empty()) campaign.seconds = parse_time("--time", o.time);
   if (o.cases > 0) campaign.cases = o.cases;
@@ -185,7 +258,18 @@ void add_fuzz(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--no-reduce", o->no_reduce, "Store findings as they are");
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
-  command->add_flag("--resume", o->resume, "Go on with the store's last campaign");
+  CLI::Option* kernels = command->add_flag(
+      "--kernels", o->kernels,
+      "Fuzz the values of generated kernels with libFuzzer, program by program (docs/libfuzzer.md)");
+  command->add_option("--each", o->each, "With --kernels: how long to fuzz a program")
+      ->capture_default_str()
+      ->needs(kernels);
+  command->add_option("--case", o->named, "With --kernels: the kernels of this case alone")
+      ->needs(kernels);
+  command->add_flag("--keep", o->keep, "With --kernels: keep the kernels of every program")
+      ->needs(kernels);
+  command->add_flag("--resume", o->resume, "Go on with the store's last campaign")
+      ->excludes(kernels);
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
   o->systems.add_to(*command);
   command->callback([o, &action] { action = [o] { return run(*o); }; });

@@ -30,3 +30,36 @@ foreach(name IN LISTS ULPFUZZ_FUZZ_TARGETS)
     endif()
   endif()
 endforeach()
+
+# What Inductor generated, under libFuzzer: fuzz/targets/kernel.cc. The kernels are compiled with
+# coverage and sanitizers when they are known and loaded at run time; this program is not, so that only
+# they guide the fuzzer. It needs clang's runtime alone, whichever compiler builds the rest; without
+# that it replays files.
+option(ULPFUZZ_KERNEL_FUZZER "Link clang's libFuzzer and AddressSanitizer into fuzz_kernel" ON)
+find_program(ULPFUZZ_CLANG NAMES clang++ clang++-14 clang++-18 clang++-19)
+add_executable(fuzz_kernel fuzz/targets/kernel.cc)
+target_link_libraries(fuzz_kernel PRIVATE ulpfuzz_kernels)
+set_target_properties(fuzz_kernel PROPERTIES ENABLE_EXPORTS ON)
+set(runtime "")
+if(ULPFUZZ_KERNEL_FUZZER AND ULPFUZZ_CLANG)
+  execute_process(COMMAND "${ULPFUZZ_CLANG}" -print-file-name=libclang_rt.fuzzer-x86_64.a
+                  OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT EXISTS "${runtime}")
+    execute_process(COMMAND "${ULPFUZZ_CLANG}" -print-resource-dir
+                    OUTPUT_VARIABLE resources OUTPUT_STRIP_TRAILING_WHITESPACE)
+    set(runtime "${resources}/lib/linux/libclang_rt.fuzzer-x86_64.a")
+  endif()
+endif()
+if(EXISTS "${runtime}")
+  get_filename_component(folder "${runtime}" DIRECTORY)
+  string(REPLACE "fuzzer" "asan" asan "${runtime}")
+  string(REPLACE "fuzzer" "asan_cxx" asan_cxx "${runtime}")
+  target_link_options(
+    fuzz_kernel
+    PRIVATE
+    "LINKER:--whole-archive" "${asan}" "${asan_cxx}" "${runtime}" "LINKER:--no-whole-archive"
+    "LINKER:--dynamic-list=${asan}.syms")
+  target_link_libraries(fuzz_kernel PRIVATE Threads::Threads rt m ${CMAKE_DL_LIBS})
+else()
+  target_sources(fuzz_kernel PRIVATE fuzz/targets/replay_main.cc)
+endif()

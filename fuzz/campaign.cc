@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 #include <thread>
 
 #include "fuzz/investigate.h"
+#include "fuzz/stop_watch.h"
 #include "ir/error.h"
-#include "report/report.h"
 #include "systems/capture.h"
 #include "systems/process.h"
 
@@ -21,42 +20,6 @@ constexpr double kLong = 600;  // seconds
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-std::multiset<std::string> operators(const Program& program) {
-  std::multiset<std::string> ops;
-  for (const Node& node : program.nodes) ops.insert(node.op);
-  return ops;
-}
-
-// A finding that this campaign knows, as a pattern: another case with the same signature that
-// contains its operators is taken for the same thing and only counted.
-struct Known {
-  Signature signature;
-  std::multiset<std::string> operators;
-  Store::StoredFinding stored;
-};
-
-std::map<std::string, std::string> files_of(const Finding& finding, const OpTable& table) {
-  return {{"case.json", to_pretty_json(finding.original)},
-          {"minimal.json", to_pretty_json(finding.minimal)},
-          {"repro.py", repro_py(finding, table)},
-          {"report.md", report_md(finding, table)}};
-}
-
-// Tells the scheduler to stop as soon as the user does, so that nobody waits for a pack to end.
-class StopWatch {
- public:
-  StopWatch(const std::atomic<bool>& stop, Scheduler& scheduler)
-      : thread_([&stop, &scheduler](const std::stop_token& over) {
-          while (!over.stop_requested() && !stop) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
-          }
-          if (stop) scheduler.stop();
-        }) {}
-
- private:
-  std::jthread thread_;
-};
 
 class Loop {
  public:
@@ -85,13 +48,6 @@ class Loop {
     } else {
       campaign_ = store_.begin_campaign(seed_, names, profile_.only);
     }
-    for (const Store::StoredFinding& finding : store_.findings()) {
-      const auto minimal = finding.folder / "minimal.json";
-      if (std::filesystem::exists(minimal)) {
-        known_.push_back(
-            {finding.signature, operators(read_case(minimal.string()).program), finding});
-      }
-    }
   }
 
   CampaignSummary run() {
@@ -104,7 +60,7 @@ class Loop {
     summary.cases = status_.cases;
     summary.valid = status_.valid;
     summary.verdicts = verdicts_;
-    summary.findings = found_;
+    summary.findings = follow_up_.found();
     summary.wall_seconds = seconds_since(start_);
     const SchedulerUsage usage = scheduler_.usage();
     summary.cpu_seconds = own_cpu_seconds() - own_cpu_at_start_ + usage.system_cpu_seconds;
@@ -229,40 +185,16 @@ class Loop {
   }
 
   void follow_up(const Case& c, const Verdict& verdict, std::uint64_t index) {
-    const Signature wanted = signature(verdict);
-    const std::multiset<std::string> ops = operators(c.program);
-    for (Known& known : known_) {
-      const bool contained =
-          std::includes(ops.begin(), ops.end(), known.operators.begin(), known.operators.end());
-      if (known.signature != wanted || !contained) continue;
-      store_.add_finding(known.stored, c, campaign_, index, {}, {});
-      ++status_.occurrences;
-      return;
-    }
-    tick("reducing " + to_string(wanted));
-    InvestigateOptions how;
     const double share = 0.5 * std::max(seconds_left(), 0.0) * static_cast<double>(jobs());
-    how.cpu_budget_seconds = std::min(share, options_.reduction_cpu_seconds);
-    how.look_if_reportable = true;
-    how.stopped = [this] { return stop_ || seconds_left() <= 0; };
-    how.progress = [&](const ReductionProgress& p) {
-      tick("reducing " + to_string(wanted) + ": " + std::string(p.pass) + ", " +
-           std::to_string(p.steps) + " steps");
-    };
-    const std::optional<Finding> finding = investigate(c, verdict, judge_, table_, scheduler_, how);
-    if (!finding || stop_) return;
-    Store::StoredFinding stored;
-    stored.id = finding->id;
-    stored.signature = finding->signature;
-    stored.minimal_hash = hashes(finding->minimal).whole;
-    stored.reduced = finding->reduced;
-    stored.folder = options_.store / "findings" / finding->id;
-    store_.add_finding(stored, c, campaign_, index, finding->system_run.versions,
-                       files_of(*finding, table_));
-    known_.push_back({wanted, operators(finding->minimal.program), stored});
-    found_.push_back({stored, reportable(*finding, table_)});
-    ++status_.findings;
+    FollowUp::Limits limits;
+    limits.cpu_budget_seconds = std::min(share, options_.reduction_cpu_seconds);
+    limits.stopped = [this] { return seconds_left() <= 0; };
+    limits.given_up = [this] { return stop_.load(); };
+    limits.show = [this](const std::string& doing) { tick(doing); };
+    const FollowUp::Outcome outcome = follow_up_.follow(c, verdict, campaign_, index, limits);
+    if (outcome == FollowUp::Outcome::kLost) return;
     ++status_.occurrences;
+    if (outcome == FollowUp::Outcome::kNew) ++status_.findings;
     tick("");
   }
 
@@ -282,12 +214,11 @@ class Loop {
   Store store_;
   Scheduler scheduler_;
   JudgeOptions judge_;
+  FollowUp follow_up_{store_, table_, judge_, scheduler_};
   std::int64_t campaign_ = 0;
   std::uint64_t seed_ = 0;
   std::uint64_t next_ = 0;
   double seconds_a_case_ = 0;  // of the last batch; 0: not known, as the first one warms up
-  std::vector<Known> known_;
-  std::vector<CampaignFinding> found_;
   std::map<std::pair<std::string, std::string>, std::int64_t> verdicts_;
   CampaignStatus status_;
   const Clock::time_point start_ = Clock::now();

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/follow_up.h"
 #include "fuzz/store.h"
 #include "generators/generate.h"
 #include "judge/error_rate.h"
-#include "report/reportable.h"
 #include "systems/scheduler.h"
 
 namespace ulpfuzz {
@@ -36,11 +36,6 @@ struct CampaignStatus {
   std::optional<double> seconds_left;
   std::map<std::string, std::int64_t> verdicts;  // by kind
   std::string doing;  // "compiling 32 programs", "reducing inductor: nan-mismatch"
-};
-
-struct CampaignFinding {
-  Store::StoredFinding stored;
-  Reportable gate;  // after a second look, where that was all it lacked
 };
 
 struct CampaignSummary {

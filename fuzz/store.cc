@@ -219,6 +219,8 @@ void Store::add_finding(const StoredFinding& finding, const Case& shown_by, std:
   transaction.commit();
 }
 
+fs::path Store::folder_of(const std::string& id) const { return impl_->folder / "findings" / id; }
+
 std::vector<Store::StoredFinding> Store::findings() const {
   return impl_->read_findings("WHERE '' = ?", "");
 }

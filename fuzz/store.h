@@ -84,6 +84,7 @@ class Store {
   void add_finding(const StoredFinding& finding, const Case& shown_by, std::int64_t campaign,
                    std::uint64_t case_index, const std::map<std::string, std::string>& versions,
                    const std::map<std::string, std::string>& files);
+  std::filesystem::path folder_of(const std::string& id) const;  // of a finding's files
   std::vector<StoredFinding> findings() const;
   std::optional<StoredFinding> finding(const std::string& id) const;
 

@@ -1,0 +1,235 @@
+#include "fuzz/kernel_campaign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "fuzz/stop_watch.h"
+#include "generators/generate.h"
+#include "ir/error.h"
+#include "kernels/elements.h"
+#include "kernels/folder.h"
+#include "systems/kernel_export.h"
+#include "systems/kinds.h"
+#include "systems/process.h"
+
+namespace ulpfuzz {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string clang() {
+  const char* named = std::getenv("ULPFUZZ_CLANG");
+  return named != nullptr && *named != '\0' ? named : "clang++";
+}
+
+// What follows `mark` up to the end of its line; "" when it is not there.
+std::string after(const std::string& text, std::string_view mark) {
+  const std::size_t at = text.rfind(mark);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + mark.size();
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+Case forward_alone(Case c) {
+  c.wrt.clear();
+  std::ranges::fill(c.cotangents, std::nullopt);
+  return c;
+}
+
+class Loop {
+ public:
+  Loop(const KernelCampaignOptions& options, const OpTable& table, const std::atomic<bool>& stop,
+       const std::function<void(const CampaignStatus&)>& show)
+      : options_(options),
+        table_(table),
+        stop_(stop),
+        show_(show),
+        store_(options.store),
+        scheduler_(table, options.scheduler),
+        fuzzer_(own_folder() / "fuzz_kernel") {
+    if (!fs::exists(fuzzer_)) throw NotAvailable(fuzzer_.string() + " is not there");
+    judge_.systems = {options.system};
+    campaign_ = store_.begin_campaign(options.seed, to_string(options.system) + " kernels",
+                                      options.only);
+  }
+
+  KernelCampaignSummary run() {
+    const StopWatch watch(stop_, scheduler_);
+    while (!finished()) one(next_++);
+    summary_.findings = follow_up_.found();
+    summary_.wall_seconds = seconds_since(start_);
+    summary_.cpu_seconds = own_cpu_seconds() - own_cpu_at_start_ + other_cpu_seconds_ +
+                           scheduler_.usage().system_cpu_seconds;
+    summary_.stopped = stop_;
+    return summary_;
+  }
+
+ private:
+  double seconds_left() const {
+    return options_.seconds ? *options_.seconds - seconds_since(start_) : 1e9;
+  }
+  bool finished() const {
+    return stop_ || seconds_left() <= 0 ||
+           (options_.programs && summary_.programs >= *options_.programs) ||
+           (options_.test && summary_.programs > 0);
+  }
+
+  void one(std::uint64_t index) {
+    ++summary_.programs;
+    tick("compiling");
+    const fs::path folder =
+        options_.store / "kernels" / fmt::format("{}-{}", options_.seed, index);
+    try {
+      const Case c = options_.test ? forward_alone(*options_.test)
+                                   : kernel_case(options_.seed, index, table_, options_.only);
+      const std::string answer = export_kernels(c, options_.system, table_, scheduler_);
+      const KernelFolder kernel = write_kernel_folder(folder, c, answer);
+      compile(kernel);
+      const fs::path artifact = fuzz(kernel, index);
+      if (!artifact.empty()) judge(artifact, index);
+      if (artifact.empty() && !options_.keep) fs::remove_all(folder);
+    } catch (const NotAvailable&) {
+      throw;
+    } catch (const Error& error) {
+      if (!stop_) ++summary_.not_fuzzed[error.what()];
+      fs::remove_all(folder);
+    }
+    Store::Progress progress;
+    progress.campaign = campaign_;
+    progress.next_index = index + 1;
+    progress.cases = progress.valid = 1;
+    if (!stop_) store_.record(progress);
+  }
+
+  void compile(const KernelFolder& kernel) {
+    const ProgramEnd end = run_program(kernel_compile_command(kernel, clang(), true), {},
+                                       [this] { return stop_.load(); });
+    other_cpu_seconds_ += end.cpu_seconds;
+    if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == 127) {
+      throw NotAvailable(clang() + " is not there: scripts/setup.sh fuzz installs it");
+    }
+    if (!end.succeeded()) {
+      const std::string why = after(end.text, "error: ");
+      throw Error("kernels", "clang does not compile them: " + why);
+    }
+  }
+
+  // The file at which libFuzzer stopped, or nothing.
+  fs::path fuzz(const KernelFolder& kernel, std::uint64_t index) {
+    const fs::path folder = fs::absolute(kernel.folder);
+    fs::create_directories(folder / "corpus");
+    const double seconds = std::min(options_.seconds_a_program, seconds_left());
+    if (seconds < 1) return {};
+    tick("fuzzing " + kernel.test.program.nodes.back().op);
+    const ProgramEnd end = run_program(
+        {fs::absolute(fuzzer_).string(), (folder / "corpus").string(),
+         fmt::format("-max_total_time={}", static_cast<int>(seconds)),
+         fmt::format("-seed={}", (options_.seed * 1000003 + index) % 0x7FFFFFFF + 1),
+         "-artifact_prefix=" + folder.string() + "/", "-print_final_stats=1", "-timeout=10",
+         "-rss_limit_mb=4096", "-handle_fpe=0",
+         fmt::format("-max_len={}", std::max<std::size_t>(InputElements(kernel.test).bytes(), 64))},
+        {{"ULPFUZZ_KERNEL", folder.string()},
+         {"ASAN_OPTIONS", "detect_leaks=0:malloc_context_size=0"},
+         {"UBSAN_OPTIONS", "print_stacktrace=1"}},
+        [this] { return stop_.load(); });
+    ++summary_.fuzzed;
+    other_cpu_seconds_ += end.cpu_seconds;
+    summary_.fuzzing_cpu_seconds += end.cpu_seconds;
+    const std::string units = after(end.text, "stat::number_of_executed_units: ");
+    if (!units.empty()) summary_.executions += std::atoll(units.c_str());
+    if (end.stopped || end.succeeded()) return {};
+    const std::string written = after(end.text, "Test unit written to ");
+    if (written.empty() || !fs::exists(written)) {
+      throw Error("kernels", "the fuzzer ended without an input: " +
+                                 end.text.substr(end.text.size() - std::min<std::size_t>(
+                                                                       end.text.size(), 300)));
+    }
+    ++summary_.stopped_at;
+    return written;
+  }
+
+  void judge(const fs::path& artifact, std::uint64_t index) {
+    tick("judging");
+    const Case c = case_of_artifact(artifact);
+    const Judged judged =
+        judge_cases({c}, judge_, table_, scheduler_, Company::kStock).front();
+    bool seen = false;
+    for (const Verdict& verdict : judged.verdicts) {
+      ++status_.verdicts[std::string(name(verdict.primary))];
+      if (!is_finding(verdict.primary) || stop_) continue;
+      seen = true;
+      FollowUp::Limits limits;
+      limits.cpu_budget_seconds = options_.reduction_cpu_seconds;
+      limits.stopped = [this] { return seconds_left() <= -60; };  // what is found is written up
+      limits.given_up = [this] { return stop_.load(); };
+      limits.show = [this](const std::string& doing) { tick(doing); };
+      const FollowUp::Outcome outcome = follow_up_.follow(c, verdict, campaign_, index, limits);
+      if (outcome == FollowUp::Outcome::kLost) continue;
+      ++summary_.occurrences;
+      ++status_.occurrences;
+      if (outcome == FollowUp::Outcome::kNew) ++status_.findings;
+    }
+    if (seen) ++summary_.confirmed;
+  }
+
+  void tick(const std::string& doing) {
+    if (!show_) return;
+    status_.cases = summary_.programs;
+    status_.valid = summary_.fuzzed;
+    status_.wall_seconds = seconds_since(start_);
+    if (options_.seconds) status_.seconds_left = std::max(0.0, seconds_left());
+    status_.doing = doing;
+    show_(status_);
+  }
+
+  const KernelCampaignOptions& options_;
+  const OpTable& table_;
+  const std::atomic<bool>& stop_;
+  const std::function<void(const CampaignStatus&)>& show_;
+  Store store_;
+  Scheduler scheduler_;
+  JudgeOptions judge_;
+  FollowUp follow_up_{store_, table_, judge_, scheduler_};
+  const fs::path fuzzer_;
+  std::int64_t campaign_ = 0;
+  std::uint64_t next_ = 0;
+  double other_cpu_seconds_ = 0;  // of compilers and fuzzers
+  KernelCampaignSummary summary_;
+  CampaignStatus status_;
+  const Clock::time_point start_ = Clock::now();
+  const double own_cpu_at_start_ = own_cpu_seconds();
+};
+
+}  // namespace
+
+Case kernel_case(std::uint64_t seed, std::uint64_t index, const OpTable& table,
+                 const std::string& only) {
+  Profile profile;
+  profile.model_share = 0;
+  profile.max_nodes = index % 2 == 0 ? 1 : 4;
+  profile.max_elements = 256;
+  profile.large_share = 0;
+  profile.backward_share = 0;
+  profile.layout_share = 0.2;
+  profile.dynamic_share = 0;
+  profile.only = only;
+  Case c = generate_case(seed, index, table, profile);
+  c.environment = Environment();
+  return c;
+}
+
+KernelCampaignSummary run_kernel_campaign(const KernelCampaignOptions& options,
+                                          const OpTable& table, const std::atomic<bool>& stop,
+                                          const std::function<void(const CampaignStatus&)>& show) {
+  return Loop(options, table, stop, show).run();
+}
+
+}  // namespace ulpfuzz
