@@ -93,9 +93,7 @@ class Loop {
       const std::string answer = export_kernels(c, options_.system, table_, scheduler_);
       const KernelFolder kernel = write_kernel_folder(folder, c, answer);
       compile(kernel);
-      const fs::path artifact = fuzz(kernel, index);
-      if (!artifact.empty()) judge(artifact, index);
-      if (artifact.empty() && !options_.keep) fs::remove_all(folder);
+      if (!fuzz(kernel, index) && !options_.keep) fs::remove_all(folder);
     } catch (const NotAvailable&) {
       throw;
     } catch (const Error& error) {
@@ -122,12 +120,34 @@ class Loop {
     }
   }
 
-  // The file at which libFuzzer stopped, or nothing.
-  fs::path fuzz(const KernelFolder& kernel, std::uint64_t index) {
+  // Until the program's time is over: a kind of fault that was seen is passed over from then on, so
+  // that it does not hide the next. Whether there was any.
+  bool fuzz(const KernelFolder& kernel, std::uint64_t index) {
+    const auto begin = Clock::now();
+    ++summary_.fuzzed;
+    std::string seen;  // kinds
+    while (true) {
+      const double left = std::min(options_.seconds_a_program - seconds_since(begin), seconds_left());
+      if (left < 1) break;
+      const Stop stop = fuzz_for(kernel, index, left, seen);
+      if (stop.artifact.empty()) break;
+      ++summary_.stopped_at;
+      judge(stop.artifact, index);
+      seen += (seen.empty() ? "" : ",") + stop.kind;
+      if (stop.kind.empty()) return true;  // a sanitizer's: it would end each execution
+    }
+    return !seen.empty();
+  }
+
+  struct Stop {
+    fs::path artifact;  // "": at nothing
+    std::string kind;   // "wrong", "nan-mismatch"; "" of what a sanitizer saw
+  };
+  // Until libFuzzer stops at something.
+  Stop fuzz_for(const KernelFolder& kernel, std::uint64_t index, double seconds,
+                const std::string& passed_over) {
     const fs::path folder = fs::absolute(kernel.folder);
     fs::create_directories(folder / "corpus");
-    const double seconds = std::min(options_.seconds_a_program, seconds_left());
-    if (seconds < 1) return {};
     tick("fuzzing " + kernel.test.program.nodes.back().op);
     const ProgramEnd end = run_program(
         {fs::absolute(fuzzer_).string(), (folder / "corpus").string(),
@@ -137,10 +157,10 @@ class Loop {
          "-rss_limit_mb=4096", "-handle_fpe=0",
          fmt::format("-max_len={}", std::max<std::size_t>(InputElements(kernel.test).bytes(), 64))},
         {{"ULPFUZZ_KERNEL", folder.string()},
+         {"ULPFUZZ_PASS", passed_over},
          {"ASAN_OPTIONS", "detect_leaks=0:malloc_context_size=0"},
          {"UBSAN_OPTIONS", "print_stacktrace=1"}},
         [this] { return stop_.load(); });
-    ++summary_.fuzzed;
     other_cpu_seconds_ += end.cpu_seconds;
     summary_.fuzzing_cpu_seconds += end.cpu_seconds;
     const std::string units = after(end.text, "stat::number_of_executed_units: ");
@@ -152,8 +172,8 @@ class Loop {
                                  end.text.substr(end.text.size() - std::min<std::size_t>(
                                                                        end.text.size(), 300)));
     }
-    ++summary_.stopped_at;
-    return written;
+    const std::string fact = after(end.text, "\nulpfuzz: ");
+    return {written, fact.substr(0, fact.find(':'))};
   }
 
   void judge(const fs::path& artifact, std::uint64_t index) {

@@ -36,7 +36,7 @@ struct KernelCampaignOptions {
 struct KernelCampaignSummary {
   std::int64_t programs = 0;     // drawn
   std::int64_t fuzzed = 0;       // of them: whose results are made by kernels alone
-  std::int64_t stopped_at = 0;   // of them: libFuzzer stopped at something
+  std::int64_t stopped_at = 0;   // times: libFuzzer stopped at something
   std::int64_t confirmed = 0;    // of them: stock Inductor shows it
   std::int64_t executions = 0;
   std::map<std::string, std::int64_t> not_fuzzed;  // by reason

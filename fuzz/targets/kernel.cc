@@ -9,6 +9,7 @@
 #include <exception>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/element.h"
@@ -27,6 +28,9 @@
 // the sanitizers see in the generated code. A division of integers that the processor refuses is
 // passed over: eager mode raises there, or ends in the same way.
 //
+// ULPFUZZ_PASS=wrong,nan-mismatch names kinds that are passed over: those a campaign has seen in this
+// program, so that one fault does not hide the next.
+//
 // With ULPFUZZ_VALUES=normal or bits every execution draws all its values afresh, from a bell curve or
 // as uniform bits, whatever libFuzzer has learned: what feedback is worth is measured against that.
 namespace {
@@ -39,6 +43,14 @@ __attribute__((section("__libfuzzer_extra_counters"))) std::uint8_t counters[Fee
 sigjmp_buf refused;
 
 void on_refusal(int /*signal*/) { siglongjmp(refused, 1); }
+
+bool passed_over(std::string_view kind) {
+  static const std::string kinds = [] {
+    const char* named = std::getenv("ULPFUZZ_PASS");
+    return "," + std::string(named == nullptr ? "" : named) + ",";
+  }();
+  return kinds.find("," + std::string(kind) + ",") != std::string::npos;
+}
 
 class Target {
  public:
@@ -67,8 +79,9 @@ class Target {
     feedback_.distances(distances_, counters);
     if (!far) return 0;
     double share = 0;
-    const std::vector<Fact> facts = check_.facts(whole_, outputs_, share);
+    std::vector<Fact> facts = check_.facts(whole_, outputs_, share);
     Feedback::bound(share, counters);
+    std::erase_if(facts, [](const Fact& fact) { return passed_over(name(fact.kind)); });
     if (facts.empty()) return 0;
     for (const Fact& fact : facts) {
       std::fprintf(stderr, "ulpfuzz: %s: %s\n", std::string(name(fact.kind)).c_str(),
