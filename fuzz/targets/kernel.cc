@@ -1,6 +1,7 @@
 #include <setjmp.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -28,8 +29,8 @@
 // the sanitizers see in the generated code. A division of integers that the processor refuses is
 // passed over: eager mode raises there, or ends in the same way.
 //
-// ULPFUZZ_PASS=wrong,nan-mismatch names kinds that are passed over: those a campaign has seen in this
-// program, so that one fault does not hide the next.
+// ULPFUZZ_PASS=wrong,nan-mismatch names kinds that a campaign has seen in this program: an input that
+// shows one of them is passed over, so that one fault does not hide the next.
 //
 // With ULPFUZZ_VALUES=normal or bits every execution draws all its values afresh, from a bell curve or
 // as uniform bits, whatever libFuzzer has learned: what feedback is worth is measured against that.
@@ -79,10 +80,10 @@ class Target {
     feedback_.distances(distances_, counters);
     if (!far) return 0;
     double share = 0;
-    std::vector<Fact> facts = check_.facts(whole_, outputs_, share);
+    const std::vector<Fact> facts = check_.facts(whole_, outputs_, share);
     Feedback::bound(share, counters);
-    std::erase_if(facts, [](const Fact& fact) { return passed_over(name(fact.kind)); });
     if (facts.empty()) return 0;
+    if (std::ranges::any_of(facts, [](const Fact& f) { return passed_over(name(f.kind)); })) return 0;
     for (const Fact& fact : facts) {
       std::fprintf(stderr, "ulpfuzz: %s: %s\n", std::string(name(fact.kind)).c_str(),
                    fact.detail.c_str());

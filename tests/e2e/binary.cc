@@ -71,6 +71,12 @@ int wait_for(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+bool is_running(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == 0;
+}
+
 fs::path build_folder() {
   if (const char* named = std::getenv("ULPFUZZ_BUILD_DIR")) return named;
   return fs::read_symlink("/proc/self/exe").parent_path();

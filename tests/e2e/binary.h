@@ -24,7 +24,8 @@ Output run_program(const std::vector<std::string>& argv);
 
 // Starts `ulpfuzz` and returns its process id; output goes to `log`.
 pid_t ulpfuzz_start(const std::vector<std::string>& args, const std::filesystem::path& log);
-int wait_for(pid_t pid);  // as Output::status
+int wait_for(pid_t pid);   // as Output::status
+bool is_running(pid_t pid);  // not where it has ended and was not waited for
 
 // Where the binaries under test are.
 std::filesystem::path build_folder();
