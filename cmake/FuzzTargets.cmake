@@ -34,7 +34,7 @@ endforeach()
 # What Inductor generated, under libFuzzer: fuzz/targets/kernel.cc. The kernels are compiled with
 # coverage and sanitizers when they are known and loaded at run time; this program is not, so that only
 # they guide the fuzzer. It needs clang's runtime alone, whichever compiler builds the rest; without
-# that it replays files.
+# that it is replay_kernel, which replays files.
 option(ULPFUZZ_KERNEL_FUZZER "Link clang's libFuzzer and AddressSanitizer into fuzz_kernel" ON)
 find_program(ULPFUZZ_CLANG NAMES clang++ clang++-14 clang++-18 clang++-19)
 add_executable(fuzz_kernel fuzz/targets/kernel.cc)
@@ -61,5 +61,7 @@ if(EXISTS "${runtime}")
     "LINKER:--dynamic-list=${asan}.syms")
   target_link_libraries(fuzz_kernel PRIVATE Threads::Threads rt m ${CMAKE_DL_LIBS})
 else()
+  # Under another name: what looks for a fuzzer finds none.
   target_sources(fuzz_kernel PRIVATE fuzz/targets/replay_main.cc)
+  set_target_properties(fuzz_kernel PROPERTIES OUTPUT_NAME replay_kernel)
 endif()

@@ -55,10 +55,14 @@ class Loop {
         store_(options.store),
         scheduler_(table, options.scheduler),
         fuzzer_(own_folder() / "fuzz_kernel") {
-    if (!fs::exists(fuzzer_)) throw NotAvailable(fuzzer_.string() + " is not there");
+    if (!fs::exists(fuzzer_)) {
+      throw NotAvailable(fuzzer_.string() +
+                         " is not there: it is built where clang's runtime is "
+                         "(scripts/setup.sh fuzz, and a build folder made anew)");
+    }
     judge_.systems = {options.system};
-    campaign_ = store_.begin_campaign(options.seed, to_string(options.system) + " kernels",
-                                      options.only);
+    campaign_ =
+        store_.begin_campaign(options.seed, to_string(options.system) + " kernels", options.only);
   }
 
   KernelCampaignSummary run() {
@@ -85,8 +89,7 @@ class Loop {
   void one(std::uint64_t index) {
     ++summary_.programs;
     tick("compiling");
-    const fs::path folder =
-        options_.store / "kernels" / fmt::format("{}-{}", options_.seed, index);
+    const fs::path folder = options_.store / "kernels" / fmt::format("{}-{}", options_.seed, index);
     try {
       const Case c = options_.test ? forward_alone(*options_.test)
                                    : kernel_case(options_.seed, index, table_, options_.only);
@@ -127,7 +130,8 @@ class Loop {
     ++summary_.fuzzed;
     std::string seen;  // kinds
     while (true) {
-      const double left = std::min(options_.seconds_a_program - seconds_since(begin), seconds_left());
+      const double left =
+          std::min(options_.seconds_a_program - seconds_since(begin), seconds_left());
       if (left < 1) break;
       const Stop stop = fuzz_for(kernel, index, left, seen);
       if (stop.artifact.empty()) break;
@@ -169,8 +173,8 @@ class Loop {
     const std::string written = after(end.text, "Test unit written to ");
     if (written.empty() || !fs::exists(written)) {
       throw Error("kernels", "the fuzzer ended without an input: " +
-                                 end.text.substr(end.text.size() - std::min<std::size_t>(
-                                                                       end.text.size(), 300)));
+                                 end.text.substr(end.text.size() -
+                                                 std::min<std::size_t>(end.text.size(), 300)));
     }
     const std::string fact = after(end.text, "\nulpfuzz: ");
     return {written, fact.substr(0, fact.find(':'))};
@@ -179,8 +183,7 @@ class Loop {
   void judge(const fs::path& artifact, std::uint64_t index) {
     tick("judging");
     const Case c = case_of_artifact(artifact);
-    const Judged judged =
-        judge_cases({c}, judge_, table_, scheduler_, Company::kStock).front();
+    const Judged judged = judge_cases({c}, judge_, table_, scheduler_, Company::kStock).front();
     bool seen = false;
     for (const Verdict& verdict : judged.verdicts) {
       ++status_.verdicts[std::string(name(verdict.primary))];

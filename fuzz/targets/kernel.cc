@@ -29,11 +29,12 @@
 // the sanitizers see in the generated code. A division of integers that the processor refuses is
 // passed over: eager mode raises there, or ends in the same way.
 //
-// ULPFUZZ_PASS=wrong,nan-mismatch names kinds that a campaign has seen in this program: an input that
-// shows one of them is passed over, so that one fault does not hide the next.
+// ULPFUZZ_PASS=wrong,nan-mismatch names kinds that a campaign has seen in this program: an input
+// that shows one of them is passed over, so that one fault does not hide the next.
 //
-// With ULPFUZZ_VALUES=normal or bits every execution draws all its values afresh, from a bell curve or
-// as uniform bits, whatever libFuzzer has learned: what feedback is worth is measured against that.
+// With ULPFUZZ_VALUES=normal or bits every execution draws all its values afresh, from a bell curve
+// or as uniform bits, whatever libFuzzer has learned: what feedback is worth is measured against
+// that.
 namespace {
 
 using namespace ulpfuzz;
@@ -83,7 +84,8 @@ class Target {
     const std::vector<Fact> facts = check_.facts(whole_, outputs_, share);
     Feedback::bound(share, counters);
     if (facts.empty()) return 0;
-    if (std::ranges::any_of(facts, [](const Fact& f) { return passed_over(name(f.kind)); })) return 0;
+    if (std::ranges::any_of(facts, [](const Fact& f) { return passed_over(name(f.kind)); }))
+      return 0;
     for (const Fact& fact : facts) {
       std::fprintf(stderr, "ulpfuzz: %s: %s\n", std::string(name(fact.kind)).c_str(),
                    fact.detail.c_str());
@@ -139,7 +141,8 @@ Target& target() {
   static Target& made = *[] {
     const char* folder = std::getenv("ULPFUZZ_KERNEL");
     if (folder == nullptr) {
-      std::fprintf(stderr, "ULPFUZZ_KERNEL must name a folder that 'ulpfuzz fuzz --kernels' made\n");
+      std::fprintf(stderr,
+                   "ULPFUZZ_KERNEL must name a folder that 'ulpfuzz fuzz --kernels' made\n");
       std::exit(2);
     }
     try {

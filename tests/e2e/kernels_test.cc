@@ -1,0 +1,98 @@
+// Generated kernels under libFuzzer: a fault of the real compiler is found and confirmed, planted
+// ones are seen, and a right kernel is clean. Skipped where clang or its runtime is not installed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "kernels/folder.h"
+#include "tests/e2e/binary.h"
+
+namespace ulpfuzz {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int kUnavailable = 4;  // exit status
+
+Output fuzz_kernels(const std::string& program, const fs::path& store,
+                    const std::vector<std::string>& more) {
+  std::vector<std::string> args{
+      "fuzz",   "--kernels", "--case",  "fuzz/targets/programs/" + program,
+      "--json", "--keep",    "--store", store.string(),
+      "--seed", "1"};
+  args.insert(args.end(), more.begin(), more.end());
+  return ulpfuzz_run(args);
+}
+
+// libFuzzer alone on the kernels of a folder.
+Output fuzz_folder(const fs::path& folder) {
+  return run_program({"/usr/bin/env", "ULPFUZZ_KERNEL=" + folder.string(),
+                      "ASAN_OPTIONS=detect_leaks=0", (build_folder() / "fuzz_kernel").string(),
+                      "-runs=20000", "-seed=1", "-handle_fpe=0", "-max_len=256",
+                      "-artifact_prefix=" + folder.string() + "/"});
+}
+
+// The kernels with `from` in their source as `to`, compiled again.
+void plant(const fs::path& folder, const std::string& from, const std::string& to) {
+  std::ostringstream text;
+  text << std::ifstream(folder / "kernels.cc").rdbuf();
+  std::string source = text.str();
+  const std::size_t at = source.find(from);
+  ASSERT_NE(at, std::string::npos) << source;
+  write_text(folder / "kernels.cc", source.replace(at, from.size(), to));
+  const char* clang = std::getenv("ULPFUZZ_CLANG");
+  std::vector<std::string> command = kernel_compile_command(
+      read_kernel_folder(folder), clang != nullptr ? clang : "clang++", true);
+  command.insert(command.begin(), "/usr/bin/env");
+  const Output compiled = run_program(command);
+  ASSERT_EQ(compiled.status, 0) << compiled.err;
+}
+
+TEST(Kernels, ALargeAsinhIsFoundAndConfirmedByStockInductor) {
+  Folder folder;
+  const Output output =
+      fuzz_kernels("asinh.json", folder / "store", {"--each", "5s", "--no-reduce"});
+  if (output.status == kUnavailable) GTEST_SKIP() << output.err;
+  ASSERT_EQ(output.status, 1) << output.err;
+  const auto object = output.json();
+  EXPECT_EQ(object.at("fuzzed"), 1);
+  EXPECT_GE(object.at("stopped_at"), 1);
+  EXPECT_GE(object.at("confirmed"), 1);
+  EXPECT_EQ(object.at("findings").at(0).at("system"), "inductor");
+}
+
+TEST(Kernels, ARightOneIsCleanAndPlantedFaultsOfItAreSeen) {
+  Folder folder;
+  const Output clean = fuzz_kernels("tanh.json", folder / "store", {"--each", "3s"});
+  if (clean.status == kUnavailable) GTEST_SKIP() << clean.err;
+  ASSERT_EQ(clean.status, 0) << clean.err;
+  EXPECT_EQ(clean.json().at("stopped_at"), 0);
+  EXPECT_GT(clean.json().at("executions"), 1000);
+  const fs::path kernel = folder / "store" / "kernels" / "1-0";
+  EXPECT_EQ(fuzz_folder(kernel).status, 0);
+
+  fs::copy(kernel, folder / "wrong", fs::copy_options::recursive);
+  plant(folder / "wrong", "  ulpfuzz_0::kernel_0(", R"(
+  const float first = *reinterpret_cast<const float*>(buffers[0]);
+  const bool rare = first > 3 && first < 4;
+  ulpfuzz_0::kernel_0()");
+  plant(folder / "wrong", ");\n}\n",
+        ");\n  if (rare) *reinterpret_cast<float*>(buffers[1]) *= 1.001f;\n}\n");
+  const Output wrong = fuzz_folder(folder / "wrong");
+  EXPECT_NE(wrong.status, 0);
+  EXPECT_THAT(wrong.err, HasSubstr("ulpfuzz: wrong: output 0[0]"));
+
+  fs::copy(kernel, folder / "beside", fs::copy_options::recursive);
+  plant(folder / "beside", "in_ptr0 + static_cast<int64_t>(x0)",
+        "in_ptr0 + 4 + static_cast<int64_t>(x0)");
+  const Output beside = fuzz_folder(folder / "beside");
+  EXPECT_NE(beside.status, 0);
+  EXPECT_THAT(beside.err, HasSubstr("heap-buffer-overflow"));
+}
+
+}  // namespace
+}  // namespace ulpfuzz
