@@ -117,6 +117,8 @@ class Target {
     return whole_.size();
   }
 
+  std::size_t bytes() const { return whole_.size(); }
+
   std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
     if (most < whole_.size()) return size;
     elements_.expand({data, size}, whole_);
@@ -186,6 +188,9 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0 && !drawn_values().empty()) return 0;
+  if (!drawn_values().empty() && size < target().bytes()) {
+    counters[0] = 1;  // libFuzzer's own first inputs: nothing drawn, but a corpus to begin with
+    return 0;
+  }
   return target().run(data, size);
 }
