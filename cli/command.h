@@ -46,12 +46,16 @@ struct SystemOptions {
   std::string cpu_limit = "60s";  // of one case
   std::string device;             // "cpu", "cuda"; empty: the case's own
   void add_to(CLI::App& command);
-  void add_device_to(CLI::App& command);   // for commands that run one case
+  void add_device_to(CLI::App& command);  // for commands that run one case
+  bool given() const { return option_ != nullptr && option_->count() > 0; }  // by the user
   std::vector<SystemSpec> parsed() const;  // with the fault, unless it goes into captures
   std::string capture_fault() const;       // "" or a fault of captures (systems/capture.h)
   SchedulerOptions scheduler() const;
   // The case as it is to be run.
   Case placed(Case c) const;
+
+ private:
+  const CLI::Option* option_ = nullptr;  // --systems
 };
 
 // To what a command holds the systems of one case.
@@ -63,7 +67,7 @@ struct JudgingOptions {
 };
 
 // A case as users name one: a JSON file, a folder of a finding, the id of a finding in `store`, or
-// what libFuzzer wrote beside the kernels of a program (kernels/folder.h).
+// what libFuzzer wrote beside a program (kernels/artifact.h).
 // Model cases come lowered; modules are captured on `scheduler`. Throws Error.
 Case find_case(const std::string& named, const std::filesystem::path& store, Scheduler& scheduler,
                const std::string& capture_fault = "");

@@ -10,9 +10,9 @@
 #include "generators/family.h"
 #include "importers/source.h"
 #include "ir/error.h"
-#include "kernels/folder.h"
 #include "ir/verify.h"
 #include "judge/relation.h"
+#include "kernels/artifact.h"
 #include "ops/table.h"
 #include "systems/capture.h"
 #include "systems/fault.h"
@@ -39,10 +39,11 @@ Case read_or_import(const std::string& path, Scheduler& scheduler) {
 }  // namespace
 
 void SystemOptions::add_to(CLI::App& command) {
-  command
-      .add_option("--systems", systems,
-                  "Systems to judge beside eager, comma-separated: inductor, eager@cpp, ...")
-      ->capture_default_str();
+  option_ =
+      command
+          .add_option("--systems", systems,
+                      "Systems to judge beside eager, comma-separated: inductor, eager@cpp, ...")
+          ->capture_default_str();
   command.add_option("--fault", fault,
                      "Plant a fault into the last system named (for tests), e.g. attn-scale=1.03");
   command.add_option("--jobs", jobs, "Workers at the same time (default: one a core)");
@@ -115,7 +116,7 @@ JudgeOptions JudgingOptions::of(std::vector<SystemSpec> judged) const {
 
 Case find_case(const std::string& named, const std::filesystem::path& store, Scheduler& scheduler,
                const std::string& capture_fault) {
-  if (is_kernel_artifact(named)) return case_of_artifact(named);
+  if (is_artifact(named)) return case_of_artifact(named);
   namespace fs = std::filesystem;
   fs::path path = named;
   if (!fs::exists(path)) path = store / "findings" / named;

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/time.h"
 #include "fuzz/campaign.h"
-#include "fuzz/kernel_campaign.h"
+#include "fuzz/value_campaign.h"
 #include "generators/family.h"
 #include "ir/error.h"
 #include "judge/relation.h"
@@ -28,8 +28,8 @@ struct Options {
   bool no_reduce = false;
   std::string store = "ulpfuzz-store";
   bool resume = false;
-  bool kernels = false;
-  std::string named;  // the case whose kernels are fuzzed
+  bool kernels = false, operators = false;
+  std::string named;  // the case whose values are fuzzed
   std::string each = "30s";
   bool keep = false;
   bool json = false;
@@ -154,7 +154,7 @@ std::string family_names() {
   return names;
 }
 
-nlohmann::json to_json(const KernelCampaignSummary& s) {
+nlohmann::json to_json(const ValueCampaignSummary& s) {
   return {{"programs", s.programs},
           {"fuzzed", s.fuzzed},
           {"not_fuzzed", s.not_fuzzed},
@@ -169,27 +169,32 @@ nlohmann::json to_json(const KernelCampaignSummary& s) {
           {"stopped", s.stopped}};
 }
 
-void print_summary(const KernelCampaignSummary& s, std::uint64_t seed) {
-  fmt::print("{} programs in {}, seed {}: kernels of {} fuzzed, {} executions in {} of CPU time\n",
-             s.programs, duration(s.wall_seconds), seed, s.fuzzed, s.executions,
-             duration(s.fuzzing_cpu_seconds));
+void print_summary(const ValueCampaignSummary& s, const ValueCampaignOptions& o) {
+  fmt::print("{} programs in {}, seed {}: {} {} fuzzed, {} executions in {} of CPU time\n",
+             s.programs, duration(s.wall_seconds), o.seed,
+             o.subject == ValueCampaignOptions::Subject::kKernels ? "kernels of" : "operators of",
+             s.fuzzed, s.executions, duration(s.fuzzing_cpu_seconds));
   for (const auto& [why, count] : s.not_fuzzed) {
     fmt::print("  not fuzzed, {}: {}\n", count, why.substr(0, why.find('\n')));
   }
-  fmt::print("libFuzzer stopped at {}; stock Inductor shows {} of them\n", s.stopped_at,
-             s.confirmed);
+  fmt::print("libFuzzer stopped at {}; stock {} shows {} of them\n", s.stopped_at,
+             to_string(o.system), s.confirmed);
   print_findings(s.findings);
 }
 
-ExitStatus run_kernels(const Options& o) {
-  KernelCampaignOptions campaign;
+ExitStatus run_values(const Options& o) {
+  ValueCampaignOptions campaign;
   if (!o.time.empty()) campaign.seconds = parse_time("--time", o.time);
   if (o.cases > 0) campaign.programs = o.cases;
   campaign.seconds_a_program = parse_time("--each", o.each);
   campaign.seed = o.seed ? *o.seed : std::random_device{}();
   const std::vector<SystemSpec> systems = o.systems.parsed();
-  if (systems.size() != 1) throw Error("--systems", "--kernels takes one inductor");
+  if (systems.size() != 1) throw Error("--systems", "--kernels and --operators take one");
   campaign.system = systems.front();
+  if (o.operators) {
+    campaign.subject = ValueCampaignOptions::Subject::kOperators;
+    if (!o.systems.given()) campaign.system = {"eager@py", {}, ""};
+  }
   campaign.scheduler = o.systems.scheduler();
   campaign.store = o.store;
   campaign.only = o.only;
@@ -201,20 +206,19 @@ ExitStatus run_kernels(const Options& o) {
     campaign.test = find_case(o.named, o.store, scheduler);
   }
   Progress progress(o.json);
-  const KernelCampaignSummary summary =
-      run_kernel_campaign(campaign, op_table(), stop_requested(),
-                          [&](const CampaignStatus& s) { progress.show(s); });
+  const ValueCampaignSummary summary = run_value_campaign(
+      campaign, op_table(), stop_requested(), [&](const CampaignStatus& s) { progress.show(s); });
   progress.end();
   if (o.json) {
     fmt::print("{}\n", to_json(summary).dump());
   } else {
-    print_summary(summary, campaign.seed);
+    print_summary(summary, campaign);
   }
   return summary.occurrences == 0 ? kNothingFound : kFound;
 }
 
 ExitStatus run(const Options& o) {
-  if (o.kernels) return run_kernels(o);
+  if (o.kernels || o.operators) return run_values(o);
   CampaignOptions campaign;
   if (!o.time.empty()) campaign.seconds = parse_time("--time", o.time);
   if (o.cases > 0) campaign.cases = o.cases;
@@ -258,18 +262,19 @@ void add_fuzz(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--no-reduce", o->no_reduce, "Store findings as they are");
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
-  CLI::Option* kernels = command->add_flag(
-      "--kernels", o->kernels,
-      "Fuzz the values of generated kernels with libFuzzer, program by program (docs/libfuzzer.md)");
-  command->add_option("--each", o->each, "With --kernels: how long to fuzz a program")
-      ->capture_default_str()
-      ->needs(kernels);
-  command->add_option("--case", o->named, "With --kernels: the kernels of this case alone")
-      ->needs(kernels);
-  command->add_flag("--keep", o->keep, "With --kernels: keep the kernels of every program")
-      ->needs(kernels);
+  CLI::Option_group* values = command->add_option_group(
+      "Values",
+      "Fuzz the values of programs with libFuzzer, one after another (docs/libfuzzer.md)");
+  values->add_flag("--kernels", o->kernels, "Kernels that Inductor generates");
+  values->add_flag("--operators", o->operators, "Operators of ATen, each row in its turn");
+  values->require_option(0, 1);
+  command->add_option("--each", o->each, "With these: how long to fuzz a program")
+      ->capture_default_str();
+  command->add_option("--case", o->named, "With these: this case alone");
+  command->add_flag("--keep", o->keep, "With these: keep the folder of every program");
   command->add_flag("--resume", o->resume, "Go on with the store's last campaign")
-      ->excludes(kernels);
+      ->excludes("--kernels")
+      ->excludes("--operators");
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
   o->systems.add_to(*command);
   command->callback([o, &action] { action = [o] { return run(*o); }; });

@@ -31,17 +31,12 @@ foreach(name IN LISTS ULPFUZZ_FUZZ_TARGETS)
   endif()
 endforeach()
 
-# What Inductor generated, under libFuzzer: fuzz/targets/kernel.cc. The kernels are compiled with
-# coverage and sanitizers when they are known and loaded at run time; this program is not, so that only
-# they guide the fuzzer. It needs clang's runtime alone, whichever compiler builds the rest; without
-# that it is replay_kernel, which replays files.
-option(ULPFUZZ_KERNEL_FUZZER "Link clang's libFuzzer and AddressSanitizer into fuzz_kernel" ON)
+# Programs whose values are fuzzed. Each needs clang's runtime alone, whichever compiler builds the
+# rest; without that it is replay_NAME, which replays files, so that what looks for a fuzzer finds none.
+option(ULPFUZZ_VALUE_FUZZERS "Link clang's libFuzzer into fuzz_kernel and fuzz_operator" ON)
 find_program(ULPFUZZ_CLANG NAMES clang++ clang++-14 clang++-18 clang++-19)
-add_executable(fuzz_kernel fuzz/targets/kernel.cc)
-target_link_libraries(fuzz_kernel PRIVATE ulpfuzz_kernels)
-set_target_properties(fuzz_kernel PROPERTIES ENABLE_EXPORTS ON)
 set(runtime "")
-if(ULPFUZZ_KERNEL_FUZZER AND ULPFUZZ_CLANG)
+if(ULPFUZZ_VALUE_FUZZERS AND ULPFUZZ_CLANG)
   execute_process(COMMAND "${ULPFUZZ_CLANG}" -print-file-name=libclang_rt.fuzzer-x86_64.a
                   OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT EXISTS "${runtime}")
@@ -50,18 +45,34 @@ if(ULPFUZZ_KERNEL_FUZZER AND ULPFUZZ_CLANG)
     set(runtime "${resources}/lib/linux/libclang_rt.fuzzer-x86_64.a")
   endif()
 endif()
+
+# fuzz_NAME, with the given archives of clang's runtime before libFuzzer's own.
+function(value_fuzzer name)
+  if(EXISTS "${runtime}")
+    target_link_options(fuzz_${name} PRIVATE "LINKER:--whole-archive" ${ARGN} "${runtime}"
+                        "LINKER:--no-whole-archive")
+    target_link_libraries(fuzz_${name} PRIVATE Threads::Threads rt m ${CMAKE_DL_LIBS})
+  else()
+    target_sources(fuzz_${name} PRIVATE fuzz/targets/replay_main.cc)
+    set_target_properties(fuzz_${name} PROPERTIES OUTPUT_NAME replay_${name})
+  endif()
+endfunction()
+
+# What Inductor generated. The kernels are compiled with coverage and sanitizers when they are known
+# and loaded at run time; this program is not, so that only they guide the fuzzer.
+add_executable(fuzz_kernel fuzz/targets/kernel.cc fuzz/targets/value_target.cc)
+target_link_libraries(fuzz_kernel PRIVATE ulpfuzz_kernels)
+set_target_properties(fuzz_kernel PROPERTIES ENABLE_EXPORTS ON)
+string(REPLACE "fuzzer" "asan" asan "${runtime}")
+string(REPLACE "fuzzer" "asan_cxx" asan_cxx "${runtime}")
+value_fuzzer(kernel "${asan}" "${asan_cxx}")
 if(EXISTS "${runtime}")
-  get_filename_component(folder "${runtime}" DIRECTORY)
-  string(REPLACE "fuzzer" "asan" asan "${runtime}")
-  string(REPLACE "fuzzer" "asan_cxx" asan_cxx "${runtime}")
-  target_link_options(
-    fuzz_kernel
-    PRIVATE
-    "LINKER:--whole-archive" "${asan}" "${asan_cxx}" "${runtime}" "LINKER:--no-whole-archive"
-    "LINKER:--dynamic-list=${asan}.syms")
-  target_link_libraries(fuzz_kernel PRIVATE Threads::Threads rt m ${CMAKE_DL_LIBS})
-else()
-  # Under another name: what looks for a fuzzer finds none.
-  target_sources(fuzz_kernel PRIVATE fuzz/targets/replay_main.cc)
-  set_target_properties(fuzz_kernel PROPERTIES OUTPUT_NAME replay_kernel)
+  target_link_options(fuzz_kernel PRIVATE "LINKER:--dynamic-list=${asan}.syms")
+endif()
+
+# An operator of LibTorch's, which has neither coverage nor sanitizers.
+if(TARGET ulpfuzz_libtorch)
+  add_executable(fuzz_operator fuzz/targets/operator.cc fuzz/targets/value_target.cc)
+  target_link_libraries(fuzz_operator PRIVATE ulpfuzz_kernels ulpfuzz_libtorch)
+  value_fuzzer(operator)
 endif()

@@ -9,24 +9,35 @@ if(NOT worker_sources OR NOT LibTorch_FOUND)
   return()
 endif()
 
+# What runs LibTorch is a library, for other processes that are nothing but a test of it
+# (fuzz/targets/operator.cc); main.cc alone makes it the worker.
 set(worker ulpfuzz-libtorch)
-add_executable(${worker} ${worker_sources})
-target_link_libraries(${worker} PRIVATE ulpfuzz_options LibTorch::torch_cpu LibTorch::c10)
+set(worker_main "${PROJECT_SOURCE_DIR}/systems/libtorch/main.cc")
+list(REMOVE_ITEM worker_sources "${worker_main}")
+add_library(ulpfuzz_libtorch STATIC ${worker_sources})
+# For executables alone, whose precompiled header is this one's.
+set_target_properties(ulpfuzz_libtorch PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+target_compile_options(ulpfuzz_libtorch PRIVATE -fPIE)
+target_link_libraries(ulpfuzz_libtorch PUBLIC ulpfuzz_options LibTorch::torch_cpu LibTorch::c10)
 # torch's include folder holds a fmt of its own, newer than the system's library, and comes first.
 # Header-only, the worker uses that one; the rooms keep the library. fmt's versions are namespaces.
 # NDEBUG as in torch's own build: at::RecordFunction has a member more without it.
-target_compile_definitions(${worker} PRIVATE FMT_HEADER_ONLY=1 NDEBUG)
+target_compile_definitions(ulpfuzz_libtorch PRIVATE FMT_HEADER_ONLY=1 NDEBUG)
 foreach(room ir systems)
   if(TARGET ulpfuzz_${room})
-    target_link_libraries(${worker} PRIVATE ulpfuzz_${room})
+    target_link_libraries(ulpfuzz_libtorch PUBLIC ulpfuzz_${room})
   endif()
 endforeach()
+add_executable(${worker} "${worker_main}")
+target_link_libraries(${worker} PRIVATE ulpfuzz_libtorch)
+target_compile_definitions(${worker} PRIVATE FMT_HEADER_ONLY=1 NDEBUG)
 
-if(EXISTS "${PROJECT_SOURCE_DIR}/systems/libtorch/pch.h")
-  target_precompile_headers(${worker} PRIVATE "${PROJECT_SOURCE_DIR}/systems/libtorch/pch.h")
+target_precompile_headers(ulpfuzz_libtorch PRIVATE "${PROJECT_SOURCE_DIR}/systems/libtorch/pch.h")
+target_precompile_headers(${worker} REUSE_FROM ulpfuzz_libtorch)
+foreach(target ulpfuzz_libtorch ${worker})
   # Without it ccache cannot see macros through a precompiled header of GCC's.
-  target_compile_options(${worker} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-endif()
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+endforeach()
 
 # cuDNN: the wheel's own before the toolkit's. libtorch_cuda.so needs libcudnn.so.9 too, a process
 # holds one library of that name, and the sub-libraries that it opens must be of its exact version;
@@ -74,9 +85,11 @@ target_link_libraries(ulpfuzz_cuda PRIVATE ulpfuzz_options CUDA::cudart_static "
 # The runtime is linked statically and its symbols are kept inside, so that they neither stand in
 # for those of the wheel's libcudart.so nor depend on its version. Both runtimes share the driver's
 # primary context. torch_cuda registers its kernels when it is loaded, hence --no-as-needed.
-target_compile_definitions(${worker} PRIVATE ULPFUZZ_CUDA=1)
-target_link_libraries(${worker} PRIVATE ulpfuzz_cuda LibTorch::torch_cuda LibTorch::c10_cuda)
-target_link_options(${worker} PRIVATE -Wl,--no-as-needed -Wl,--exclude-libs,libcudart_static.a)
+foreach(target ulpfuzz_libtorch ${worker})
+  target_compile_definitions(${target} PRIVATE ULPFUZZ_CUDA=1)
+endforeach()
+target_link_libraries(ulpfuzz_libtorch PUBLIC ulpfuzz_cuda LibTorch::torch_cuda LibTorch::c10_cuda)
+target_link_options(ulpfuzz_libtorch INTERFACE -Wl,--no-as-needed -Wl,--exclude-libs,libcudart_static.a)
 set_target_properties(${worker} PROPERTIES LINKER_LANGUAGE CXX)
 get_filename_component(cudnn_folder "${cudnn_library}" DIRECTORY)
 set_property(TARGET ${worker} APPEND PROPERTY BUILD_RPATH "${cudnn_folder}")

@@ -50,7 +50,16 @@ KernelCheck::KernelCheck(const Case& test, const OpTable& table, const InputElem
       inputs_(make_inputs<double>(task_.bound(), task_.input_types(), 0)),
       prepared_(std::make_unique<Prepared>(task_.plan(), inputs_)) {
   prepared_->run();
+  for (const auto& cotangent : task_.bound().cotangents) {
+    if (!cotangent) continue;
+    const TensorType& type = task_.input_types()[elements.inputs().size() + cotangents_.size()];
+    cotangents_.push_back(generate(cotangent->fill, type.dtype, type.shape));
+  }
   for (const WantedResult& result : task_.results()) {
+    if (result.slot == Plan::kNone) {
+      positions_.emplace_back();
+      continue;
+    }
     const Tensor<double>& value = prepared_->values()[static_cast<std::size_t>(result.slot)];
     positions_.push_back(positions(value.shape(), value.strides(), value.offset()));
   }
@@ -59,7 +68,7 @@ KernelCheck::KernelCheck(const Case& test, const OpTable& table, const InputElem
 KernelCheck::~KernelCheck() = default;
 
 void KernelCheck::evaluate(std::span<const std::byte> whole) {
-  for (std::size_t n = 0; n < inputs_.size(); ++n) {
+  for (std::size_t n = 0; n < elements_.inputs().size(); ++n) {
     const InputElements::Input& input = elements_.inputs()[n];
     const std::byte* at = whole.data() + input.begin;
     if (is_integral(input.dtype)) {
@@ -82,6 +91,7 @@ void KernelCheck::evaluate(std::span<const std::byte> whole) {
 bool KernelCheck::compare(std::size_t output, std::span<const std::byte> got,
                           std::vector<Distance>& distances) const {
   const WantedResult& result = task_.results()[output];
+  if (result.slot == Plan::kNone || got.empty()) return false;
   const Tensor<double>& value = prepared_->values()[static_cast<std::size_t>(result.slot)];
   const DType dtype = real_part(result.type.dtype);
   const auto width = static_cast<std::size_t>(item_size(dtype));
@@ -119,6 +129,7 @@ std::vector<Fact> KernelCheck::facts(std::span<const std::byte> whole,
                                      const std::vector<std::span<const std::byte>>& outputs,
                                      double& share) const {
   const Exact exact = Oracle::exact(task_, [&](std::size_t n) {
+    if (n >= elements_.inputs().size()) return cotangents_[n - elements_.inputs().size()];
     const InputElements::Input& input = elements_.inputs()[n];
     const std::byte* at = whole.data() + input.begin;
     Elements made;
@@ -134,6 +145,7 @@ std::vector<Fact> KernelCheck::facts(std::span<const std::byte> whole,
   std::vector<Fact> facts;
   share = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (task_.results()[i].slot == Plan::kNone || outputs[i].empty()) continue;
     TensorResult result;
     result.name = exact.tensors[i].name;
     result.layout.dtype = exact.tensors[i].type.dtype;

@@ -16,7 +16,7 @@
 
 namespace ulpfuzz {
 
-// Holds what kernels gave against exact arithmetic, many times a second. Every execution is
+// Holds what code under test gave against exact arithmetic, many times a second. Every execution is
 // compared with real arithmetic in double; where an element is more than a few roundings of its
 // dtype away, the bound on all legal executions is evaluated for these inputs, and that decides, by
 // the judge's own rule (judge/facts.h).
@@ -36,18 +36,19 @@ class KernelCheck {
 
   // Evaluates the program on these elements; before compare().
   void evaluate(std::span<const std::byte> whole);
-  // Looks at one output's elements as torch stores them. Adds to `distances` those that are not 0.
+  // Looks at one result's elements as torch stores them. Adds to `distances` those that are not 0.
   // True when the bound must be asked: some element is too far away.
   bool compare(std::size_t output, std::span<const std::byte> got,
                std::vector<Distance>& distances) const;
 
-  // What is wrong with outputs (bytes of each, in order) by the bound; empty: nothing. Costs some
+  // What is wrong with results (bytes of each, in order) by the bound; empty: nothing. Costs some
   // microseconds a node. `share` becomes the largest error in units of its bound.
   std::vector<Fact> facts(std::span<const std::byte> whole,
                           const std::vector<std::span<const std::byte>>& outputs,
                           double& share) const;
 
-  std::size_t outputs() const { return task_.results().size(); }
+  // What is compared, in a Run's order; one with slot Plan::kNone is a gradient that is not there.
+  const std::vector<WantedResult>& results() const { return task_.results(); }
 
  private:
   const InputElements& elements_;
@@ -55,6 +56,7 @@ class KernelCheck {
   std::vector<Tensor<double>> inputs_;
   std::unique_ptr<Prepared> prepared_;
   std::vector<std::vector<std::int64_t>> positions_;  // of each result's elements
+  std::vector<Elements> cotangents_;
 };
 
 }  // namespace ulpfuzz

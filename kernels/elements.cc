@@ -32,8 +32,8 @@ void set_range(InputElements::Input& input, const Fill& fill) {
     narrow(fill.integers);
   } else if (fill.kind == Fill::Kind::kArange && fill.scale >= 0) {
     input.low = static_cast<std::int64_t>(fill.shift);
-    input.high = static_cast<std::int64_t>(fill.shift + fill.scale *
-                                                            static_cast<double>(input.count - 1));
+    input.high =
+        static_cast<std::int64_t>(fill.shift + fill.scale * static_cast<double>(input.count - 1));
   } else if (fill.kind == Fill::Kind::kChoice) {  // divisors are drawn so
     narrow(fill.values);
     input.zero = std::ranges::find(fill.values, 0.0) != fill.values.end();
@@ -65,7 +65,8 @@ std::uint64_t relative(DType dtype, std::size_t width, std::uint64_t bits, std::
     case 4:  // another exponent
       return (bits & (sign | mask)) | ((draw << significand) & ~(sign | mask));
     default:  // another significand, of some length
-      return (bits & ~mask) | (draw & (mask >> ((draw >> 54) % static_cast<unsigned>(significand))));
+      return (bits & ~mask) |
+             (draw & (mask >> ((draw >> 54) % static_cast<unsigned>(significand))));
   }
 }
 

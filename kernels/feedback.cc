@@ -28,7 +28,8 @@ std::uint8_t real_class(double x) {
 }
 
 std::uint8_t integer_class(std::int64_t x) {
-  const std::uint64_t size = x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+  const std::uint64_t size =
+      x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
   const int width = static_cast<int>(std::bit_width(size));
   return static_cast<std::uint8_t>(2 * std::min((width + 5) / 6, 11) + (x < 0 ? 1 : 0));
 }
@@ -55,7 +56,7 @@ void Feedback::operands(std::span<const std::byte> whole, std::span<std::uint8_t
   }
 }
 
-void Feedback::distances(const std::vector<KernelCheck::Distance>& distances,
+void Feedback::distances(const std::vector<KernelCheck::Distance>& distances, std::size_t subject,
                          std::span<std::uint8_t> counters) const {
   if (classes_.empty()) return;
   const std::vector<std::uint8_t>& classes = classes_.front();
@@ -63,7 +64,8 @@ void Feedback::distances(const std::vector<KernelCheck::Distance>& distances,
     const auto element = static_cast<std::size_t>(d.element);
     const std::size_t of = element < classes.size() ? classes[element] : 0;
     counters[kDistances +
-             (static_cast<std::size_t>(d.output) % kMostOutputs * kClasses + of) * KernelCheck::kOctaves +
+             ((static_cast<std::size_t>(d.output) + subject) % kMostOutputs * kClasses + of) *
+                 KernelCheck::kOctaves +
              static_cast<std::size_t>(d.octave)] = 1;
   }
 }

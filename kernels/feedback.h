@@ -21,15 +21,16 @@ class Feedback {
       : elements_(elements), classes_(elements.inputs().size()) {}
 
   void operands(std::span<const std::byte> whole, std::span<std::uint8_t> counters);
-  void distances(const std::vector<KernelCheck::Distance>& distances,
+  // `subject`: which of several implementations, each of which has something to learn.
+  void distances(const std::vector<KernelCheck::Distance>& distances, std::size_t subject,
                  std::span<std::uint8_t> counters) const;
   // `share`: an error in units of its bound.
   static void bound(double share, std::span<std::uint8_t> counters);
 
  private:
   static constexpr std::size_t kClasses = 24;
-  // Operands, pairs of them and outputs beyond these share the counters of others.
-  static constexpr std::size_t kMostInputs = 4, kMostPairs = 3, kMostOutputs = 2;
+  // Operands, pairs of them and outputs of subjects beyond these share the counters of others.
+  static constexpr std::size_t kMostInputs = 4, kMostPairs = 2, kMostOutputs = 3;
   // Where each kind of counter begins.
   static constexpr std::size_t kPairs = kMostInputs * kClasses;
   static constexpr std::size_t kDistances = kPairs + kMostPairs * kClasses * kClasses;

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "ir/error.h"
-#include "kernels/elements.h"
 
 namespace ulpfuzz {
 namespace {
@@ -49,8 +48,8 @@ std::string call_text(const KernelExport& exported, const KernelExport::Call& ca
       arguments += fmt::format("reinterpret_cast<{}>(buffers[{}] + {})", type, pointer->buffer,
                                pointer->offset);
     } else {
-      arguments += fmt::format("static_cast<{}>({}LL)", type,
-                               std::get<std::int64_t>(call.arguments[i]));
+      arguments +=
+          fmt::format("static_cast<{}>({}LL)", type, std::get<std::int64_t>(call.arguments[i]));
     }
   }
   return fmt::format("  ulpfuzz_{0}::kernel_{0}({1});\n", call.kernel, arguments);
@@ -58,8 +57,12 @@ std::string call_text(const KernelExport& exported, const KernelExport::Call& ca
 
 // Flags of g++ that clang has not, or that ask for what is not there.
 bool for_gcc_alone(const std::string& flag) {
-  static const std::set<std::string> known{"fexcess-precision=fast", "fno-tree-loop-vectorize",
-                                           "fopenmp", "shared", "pedantic", "Werror"};
+  static const std::set<std::string> known{"fexcess-precision=fast",
+                                           "fno-tree-loop-vectorize",
+                                           "fopenmp",
+                                           "shared",
+                                           "pedantic",
+                                           "Werror"};
   return known.contains(flag);
 }
 
@@ -100,11 +103,16 @@ KernelFolder read_kernel_folder(const fs::path& folder) {
           kernel_export(read_file(answer), answer.string())};
 }
 
+bool is_kernel_folder(const fs::path& folder) {
+  return fs::exists(folder / "kernels.json") && fs::exists(folder / "case.json");
+}
+
 std::vector<std::string> kernel_compile_command(const KernelFolder& kernel,
                                                 const std::string& compiler, bool sanitize) {
   const KernelExport::Compiler& given = kernel.exported.compiler;
-  std::vector<std::string> command{compiler, (kernel.folder / "kernels.cc").string(), "-o",
-                                   (kernel.folder / "kernels.so").string(), "-shared", "-w"};
+  std::vector<std::string> command{compiler,  (kernel.folder / "kernels.cc").string(),
+                                   "-o",      (kernel.folder / "kernels.so").string(),
+                                   "-shared", "-w"};
   for (const std::string& flag : given.flags) {
     if (!for_gcc_alone(flag) && !(sanitize && flag == "O3")) command.push_back("-" + flag);
   }
@@ -125,22 +133,6 @@ std::vector<std::string> kernel_compile_command(const KernelFolder& kernel,
   }
   command.insert(command.end(), {"-ltorch_cpu", "-lc10"});
   return command;
-}
-
-bool is_kernel_artifact(const fs::path& file) {
-  const fs::path folder = file.parent_path();
-  return fs::is_regular_file(file) && file.extension() != ".json" &&
-         fs::exists(folder / "kernels.json") && fs::exists(folder / "case.json");
-}
-
-Case case_of_artifact(const fs::path& file) {
-  const Case test = read_case((file.parent_path() / "case.json").string());
-  const InputElements elements(test);
-  const std::string bytes = read_file(file);
-  std::vector<std::byte> whole(elements.bytes());
-  elements.expand({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()},  // NOLINT
-                  whole);
-  return with_literals(test, elements, whole);
 }
 
 }  // namespace ulpfuzz

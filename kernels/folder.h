@@ -16,8 +16,7 @@ namespace ulpfuzz {
 //   kernels.cc   the kernels, each in a namespace, and an entry that makes all calls
 //   kernels.so   that, compiled
 //
-// and, from fuzzing, what libFuzzer leaves: corpus/, crash-*. A file beside case.json and
-// kernels.json is the elements of one input (kernels/elements.h).
+// and, from fuzzing, what libFuzzer leaves: corpus/, crash-* (kernels/artifact.h).
 inline constexpr const char* kKernelEntry = "ulpfuzz_kernels";  // void (std::byte* const* buffers)
 
 struct KernelFolder {
@@ -33,16 +32,12 @@ std::string kernel_source(const KernelExport& exported);
 KernelFolder write_kernel_folder(const std::filesystem::path& folder, const Case& test,
                                  const std::string& answer);
 KernelFolder read_kernel_folder(const std::filesystem::path& folder);  // throws Error
+bool is_kernel_folder(const std::filesystem::path& folder);
 
 // The C++ compiler's command for kernels.so. With `sanitize` (clang++) under libFuzzer's coverage
 // and those checks of AddressSanitizer and UndefinedBehaviorSanitizer whose findings are faults of
 // the generated code; else as Inductor compiles.
 std::vector<std::string> kernel_compile_command(const KernelFolder& kernel,
                                                 const std::string& compiler, bool sanitize);
-
-// A fuzzer's input of a kernel: is the file beside a kernel's case?
-bool is_kernel_artifact(const std::filesystem::path& file);
-// The program with the values of that input as literals. Throws Error.
-Case case_of_artifact(const std::filesystem::path& file);
 
 }  // namespace ulpfuzz

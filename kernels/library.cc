@@ -84,7 +84,7 @@ KernelLibrary::~KernelLibrary() {
   if (handle_ != nullptr) ::dlclose(handle_);
 }
 
-void KernelLibrary::run(std::span<const std::byte> whole) {
+bool KernelLibrary::run(std::span<const std::byte> whole) {
   for (Block& block : blocks_) {
     if (block.input >= 0) {
       const auto& input = elements_.inputs()[static_cast<std::size_t>(block.input)];
@@ -105,9 +105,10 @@ void KernelLibrary::run(std::span<const std::byte> whole) {
     }
   }
   entry_(pointers_.data());
+  return true;
 }
 
-std::span<const std::byte> KernelLibrary::output(std::size_t index) {
+std::span<const std::byte> KernelLibrary::result(std::size_t index) {
   Output& output = outputs_[index];
   if (!output.gathered.empty()) {
     std::byte* to = output.gathered.data();

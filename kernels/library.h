@@ -7,30 +7,28 @@
 #include <vector>
 
 #include "kernels/elements.h"
+#include "kernels/subject.h"
 #include "systems/kernel_export.h"
 
 namespace ulpfuzz {
 
-// The exported kernels in this process: a library with the entry of kernels/folder.h, and a block of
-// memory for each buffer, of exactly its size so that a sanitizer sees what is read beside it.
+// The exported kernels in this process: a library with the entry of kernels/folder.h, and a block
+// of memory for each buffer, of exactly its size so that a sanitizer sees what is read beside it.
 //
 // The library is code of a system under test: it may crash, or write where it should not. Only
 // processes that are nothing but a test of it make one.
-class KernelLibrary {
+class KernelLibrary : public Subject {
  public:
   // Throws Error when the library cannot be loaded or is of another export.
   KernelLibrary(const std::filesystem::path& library, const KernelExport& exported,
                 const Case& bound, const InputElements& elements);
-  ~KernelLibrary();
+  ~KernelLibrary() override;
   KernelLibrary(const KernelLibrary&) = delete;
   KernelLibrary& operator=(const KernelLibrary&) = delete;
 
-  // Runs all calls on these elements (InputElements::bytes()). What no kernel has written before is
-  // NaN, or all bits one.
-  void run(std::span<const std::byte> whole);
-
-  // Elements of an output, row-major, as torch stores them; good until the next run().
-  std::span<const std::byte> output(std::size_t index);
+  // Runs all calls. What no kernel has written before is NaN, or all bits one.
+  bool run(std::span<const std::byte> whole) override;
+  std::span<const std::byte> result(std::size_t index) override;
 
  private:
   struct Block {

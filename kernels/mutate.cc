@@ -21,17 +21,17 @@ void note_numbers(const Argument& argument, std::vector<double>& numbers) {
 double next_numbers(DType dtype, double value, std::int64_t ulps) {
   const FloatFormat& format = float_format(dtype);
   if (!std::isfinite(value)) return value;
-  const int exponent = value == 0 ? format.min_exponent
-                                  : std::max(std::ilogb(value), format.min_exponent);
-  return round_to(dtype, value + std::ldexp(static_cast<double>(ulps),
-                                            exponent - format.precision + 1));
+  const int exponent =
+      value == 0 ? format.min_exponent : std::max(std::ilogb(value), format.min_exponent);
+  return round_to(dtype,
+                  value + std::ldexp(static_cast<double>(ulps), exponent - format.precision + 1));
 }
 
 double power_of_two(DType dtype, Random& random) {
   const FloatFormat& format = float_format(dtype);
   const int top = std::ilogb(format.max_finite);
-  return std::ldexp(1.0, static_cast<int>(random.integer(
-                             format.min_exponent - format.precision + 1, top)));
+  return std::ldexp(
+      1.0, static_cast<int>(random.integer(format.min_exponent - format.precision + 1, top)));
 }
 
 }  // namespace
@@ -122,8 +122,8 @@ void ElementMutator::mutate_reals(const InputElements::Input& input, std::span<s
         break;
       case 5: {  // a multiple of another operand, or next to one
         const double other = other_operand(i, whole, random);
-        const auto times = static_cast<double>(
-            random.integer(1, std::int64_t{1} << random.integer(1, 30)));
+        const auto times =
+            static_cast<double>(random.integer(1, std::int64_t{1} << random.integer(1, 30)));
         put(i, next_numbers(dtype, round_to(dtype, other * times), random.integer(-2, 2)));
         break;
       }

@@ -56,8 +56,14 @@ std::vector<at::Tensor> backward(const Case& c, const Outcome& outcome, std::uin
 
 Outcome execute(const Case& c, std::uint64_t input_set, const std::function<void(Stage)>& enter,
                 const Forward& forward) {
+  return execute_on(c, make_inputs(c, input_set, at::Device(c.environment.device)), input_set,
+                    enter, forward);
+}
+
+Outcome execute_on(const Case& c, std::vector<at::Tensor> inputs, std::uint64_t input_set,
+                   const std::function<void(Stage)>& enter, const Forward& forward) {
   Outcome outcome;
-  outcome.inputs = make_inputs(c, input_set, at::Device(c.environment.device));
+  outcome.inputs = std::move(inputs);
   at::manual_seed(c.environment.rng_seed);
   enter(Stage::kForward);
   {

@@ -25,5 +25,8 @@ struct Outcome {
 using Forward = std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& inputs)>;
 Outcome execute(const Case& c, std::uint64_t input_set, const std::function<void(Stage)>& enter,
                 const Forward& forward = {});
+// The same on inputs that are there (make_inputs()).
+Outcome execute_on(const Case& c, std::vector<at::Tensor> inputs, std::uint64_t input_set,
+                   const std::function<void(Stage)>& enter, const Forward& forward = {});
 
 }  // namespace ulpfuzz::libtorch

@@ -49,17 +49,21 @@ Json present(const char* role, const std::string& name, const at::Tensor& tensor
 
 }  // namespace
 
+at::Tensor plain(const at::Tensor& tensor) {
+  // Autograd's zeros without storage (the gradient of sgn) become real ones.
+  const at::Tensor stored =
+      tensor._is_zerotensor() ? at::zeros(tensor.sizes(), tensor.options()) : tensor.detach();
+  return stored.cpu().resolve_conj().resolve_neg().contiguous();
+}
+
 ElementFile::ElementFile() : fd_(::memfd_create("ulpfuzz-results", MFD_CLOEXEC)) {
   if (!fd_) throw Error(std::string("cannot make a memfd: ") + std::strerror(errno));
 }
 
 ElementFile::Range ElementFile::append(const at::Tensor& tensor) {
-  // Autograd's zeros without storage (the gradient of sgn) become real ones.
-  const at::Tensor stored =
-      tensor._is_zerotensor() ? at::zeros(tensor.sizes(), tensor.options()) : tensor.detach();
-  const at::Tensor plain = stored.cpu().resolve_conj().resolve_neg().contiguous();
-  const Range range{size_, static_cast<std::int64_t>(plain.nbytes())};
-  const auto* bytes = static_cast<const char*>(plain.const_data_ptr());
+  const at::Tensor read = plain(tensor);
+  const Range range{size_, static_cast<std::int64_t>(read.nbytes())};
+  const auto* bytes = static_cast<const char*>(read.const_data_ptr());
   for (std::int64_t done = 0; done < range.bytes;) {
     const ssize_t n =
         ::write(fd_.get(), bytes + done, static_cast<std::size_t>(range.bytes - done));

@@ -9,6 +9,9 @@
 
 namespace ulpfuzz::libtorch {
 
+// As a result is read: on the host, row-major, with its own values and no views pending.
+at::Tensor plain(const at::Tensor& tensor);
+
 // A memfd that elements are appended to.
 class ElementFile {
  public:

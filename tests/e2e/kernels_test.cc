@@ -1,5 +1,6 @@
-// Generated kernels under libFuzzer: a fault of the real compiler is found and confirmed, planted
-// ones are seen, and a right kernel is clean. Skipped where clang or its runtime is not installed.
+// Values under libFuzzer: a fault of the real compiler is found and confirmed, planted ones are
+// seen in kernels and operators, and right ones are clean. Skipped where clang or its runtime is
+// not installed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,12 +19,11 @@ using testing::Not;
 
 constexpr int kUnavailable = 4;  // exit status
 
-Output fuzz_kernels(const std::string& program, const fs::path& store,
-                    const std::vector<std::string>& more) {
-  std::vector<std::string> args{
-      "fuzz",   "--kernels", "--case",  "fuzz/targets/programs/" + program,
-      "--json", "--keep",    "--store", store.string(),
-      "--seed", "1"};
+Output fuzz_values(const std::string& subject, const std::string& program, const fs::path& store,
+                   const std::vector<std::string>& more) {
+  std::vector<std::string> args{"fuzz",   subject,  "--case",  "fuzz/targets/programs/" + program,
+                                "--json", "--keep", "--store", store.string(),
+                                "--seed", "1"};
   args.insert(args.end(), more.begin(), more.end());
   return ulpfuzz_run(args);
 }
@@ -55,7 +55,7 @@ void plant(const fs::path& folder, const std::string& from, const std::string& t
 TEST(Kernels, ALargeAsinhIsFoundAndConfirmedByStockInductor) {
   Folder folder;
   const Output output =
-      fuzz_kernels("asinh.json", folder / "store", {"--each", "5s", "--no-reduce"});
+      fuzz_values("--kernels", "asinh.json", folder / "store", {"--each", "5s", "--no-reduce"});
   if (output.status == kUnavailable) GTEST_SKIP() << output.err;
   ASSERT_EQ(output.status, 1) << output.err;
   const auto object = output.json();
@@ -67,7 +67,7 @@ TEST(Kernels, ALargeAsinhIsFoundAndConfirmedByStockInductor) {
 
 TEST(Kernels, ARightOneIsCleanAndPlantedFaultsOfItAreSeen) {
   Folder folder;
-  const Output clean = fuzz_kernels("tanh.json", folder / "store", {"--each", "3s"});
+  const Output clean = fuzz_values("--kernels", "tanh.json", folder / "store", {"--each", "3s"});
   if (clean.status == kUnavailable) GTEST_SKIP() << clean.err;
   ASSERT_EQ(clean.status, 0) << clean.err;
   EXPECT_EQ(clean.json().at("stopped_at"), 0);
@@ -92,6 +92,38 @@ TEST(Kernels, ARightOneIsCleanAndPlantedFaultsOfItAreSeen) {
   const Output beside = fuzz_folder(folder / "beside");
   EXPECT_NE(beside.status, 0);
   EXPECT_THAT(beside.err, HasSubstr("heap-buffer-overflow"));
+}
+
+// Halves are among the values that libFuzzer must come upon by itself.
+TEST(Operators, ARightOneIsCleanAndAPlantedFaultOfRareValuesIsConfirmedAndReduced) {
+  Folder folder;
+  const Output clean = fuzz_values("--operators", "round.json", folder / "store", {"--each", "2s"});
+  if (clean.status == kUnavailable) GTEST_SKIP() << clean.err;
+  ASSERT_EQ(clean.status, 0) << clean.err;
+  EXPECT_GT(clean.json().at("executions"), 1000);
+  EXPECT_TRUE(fs::exists(folder / "store" / "operators" / "1-0" / "layout-2.json"));
+
+  const Output planted =
+      fuzz_values("--operators", "round.json", folder / "planted",
+                  {"--each", "3s", "--systems", "eager@py", "--fault", "round-half-away"});
+  ASSERT_EQ(planted.status, 1) << planted.err;
+  EXPECT_EQ(planted.json().at("stopped_at"), 1);
+  EXPECT_EQ(planted.json().at("confirmed"), 1);
+  const auto finding = planted.json().at("findings").at(0);
+  EXPECT_EQ(finding.at("system"), "eager@py[fault=round-half-away]");
+  EXPECT_TRUE(finding.at("reduced"));
+
+  // The artifact names its case: its layout and its values.
+  fs::path artifact;
+  for (const auto& entry : fs::directory_iterator(folder / "planted" / "operators" / "1-0")) {
+    if (entry.path().filename().string().starts_with("crash-")) artifact = entry.path();
+  }
+  const Output judged = ulpfuzz_run({"judge", artifact.string(), "--systems", "eager@cpp",
+                                     "--fault", "round-half-away", "--json"});
+  EXPECT_EQ(judged.status, 1) << judged.err;
+  const Output right =
+      ulpfuzz_run({"judge", artifact.string(), "--systems", "eager@cpp", "--json"});
+  EXPECT_EQ(right.status, 0) << right.err;
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // Generated kernels in process: what bytes mean, what is near enough, and what is not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
-#include "fuzz/kernel_campaign.h"
+#include "fuzz/value_cases.h"
 #include "generators/generate.h"
 #include "ir/element.h"
 #include "ir/error.h"
@@ -14,8 +16,10 @@
 #include "kernels/elements.h"
 #include "kernels/feedback.h"
 #include "kernels/folder.h"
+#include "kernels/layouts.h"
 #include "kernels/mutate.h"
 #include "ops/table.h"
+#include "oracle/oracle.h"
 
 namespace ulpfuzz {
 namespace {
@@ -187,7 +191,7 @@ TEST(Feedback, TellsOperandsAndDistancesApart) {
   const auto counted = [&](float x, int octave) {
     std::vector<std::uint8_t> counters(Feedback::kSize);
     feedback.operands(floats(std::vector<float>(40, x)), counters);
-    feedback.distances({{0, 3, octave}}, counters);
+    feedback.distances({{0, 3, octave}}, 0, counters);
     return counters;
   };
   EXPECT_EQ(counted(1.5F, 4), counted(1.25F, 4));
@@ -246,6 +250,45 @@ TEST(KernelExport, WhatLiesOutsideIsRefused) {
     refused(answer(kBuffer, kPointer, out));
   }
   refused(R"js({"captured":{"status":"raised","exception":{"type":"E","message":"m"}}})js");
+}
+
+// Whatever the layout, the elements are the same ones: one exact result judges all.
+TEST(Layouts, HaveTheSameElementsAndSurviveTheirFolder) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("ulpfuzz-layouts-" + std::to_string(::getpid()));
+  std::size_t most = 0, grown = 0;
+  for (std::uint64_t i = 0; i < kCases; ++i) {
+    const Case c = operator_case(kSeed, i, op_table(), "");
+    const std::vector<Case> all = layouts(c, op_table());
+    EXPECT_EQ(all.front(), c);
+    most = std::max(most, all.size());
+    const InputElements elements(c);
+    grown += elements.bytes() > 0 && elements.inputs().front().count >= 128 ? 1 : 0;
+    const std::vector<std::byte> whole = expanded(elements, {9, 8, 7, 6, 5, 4, 3, 2, 1});
+    const Exact exact = Oracle(op_table()).exact(with_literals(c, elements, whole));
+    for (const Case& other : all) {
+      const InputElements same(other);
+      ASSERT_EQ(same.bytes(), elements.bytes());
+      const Exact there = Oracle(op_table()).exact(with_literals(other, same, whole));
+      ASSERT_EQ(there.tensors.size(), exact.tensors.size());
+    }
+    std::filesystem::remove_all(folder);
+    write_layout_folder(folder, all);
+    EXPECT_EQ(read_layout_folder(folder), all);
+  }
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(most, 4u);
+  EXPECT_GT(grown, kCases / 3);  // the others name their sizes, or have many inputs
+}
+
+// The byte before the elements picks the layout.
+TEST(Layouts, OfAnArtifactIsItsFirstByte) {
+  const std::vector<std::uint8_t> bytes{6, 1, 2};
+  std::span<const std::uint8_t> rest(bytes);
+  EXPECT_EQ(picked_layout(rest, 4), 2u);
+  EXPECT_EQ(rest.size(), 2u);
+  rest = {};
+  EXPECT_EQ(picked_layout(rest, 4), 0u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "fuzz/kernel_campaign.h"
+#include "fuzz/value_campaign.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,12 @@
 #include <cstdlib>
 
 #include "fuzz/stop_watch.h"
-#include "generators/generate.h"
+#include "fuzz/value_cases.h"
 #include "ir/error.h"
+#include "kernels/artifact.h"
 #include "kernels/elements.h"
 #include "kernels/folder.h"
+#include "kernels/layouts.h"
 #include "systems/kernel_export.h"
 #include "systems/kinds.h"
 #include "systems/process.h"
@@ -46,7 +48,7 @@ Case forward_alone(Case c) {
 
 class Loop {
  public:
-  Loop(const KernelCampaignOptions& options, const OpTable& table, const std::atomic<bool>& stop,
+  Loop(const ValueCampaignOptions& options, const OpTable& table, const std::atomic<bool>& stop,
        const std::function<void(const CampaignStatus&)>& show)
       : options_(options),
         table_(table),
@@ -54,18 +56,24 @@ class Loop {
         show_(show),
         store_(options.store),
         scheduler_(table, options.scheduler),
-        fuzzer_(own_folder() / "fuzz_kernel") {
+        kernels_(options.subject == ValueCampaignOptions::Subject::kKernels),
+        fuzzer_(own_folder() / (kernels_ ? "fuzz_kernel" : "fuzz_operator")) {
     if (!fs::exists(fuzzer_)) {
       throw NotAvailable(fuzzer_.string() +
                          " is not there: it is built where clang's runtime is "
                          "(scripts/setup.sh fuzz, and a build folder made anew)");
     }
     judge_.systems = {options.system};
-    campaign_ =
-        store_.begin_campaign(options.seed, to_string(options.system) + " kernels", options.only);
+    if (const auto fault = options.system.options.find("fault");
+        fault != options.system.options.end()) {
+      fault_ = fault->second;
+    }
+    campaign_ = store_.begin_campaign(
+        options.seed, to_string(options.system) + (kernels_ ? " kernels" : " operators"),
+        options.only);
   }
 
-  KernelCampaignSummary run() {
+  ValueCampaignSummary run() {
     const StopWatch watch(stop_, scheduler_);
     while (!finished()) one(next_++);
     summary_.findings = follow_up_.found();
@@ -88,15 +96,11 @@ class Loop {
 
   void one(std::uint64_t index) {
     ++summary_.programs;
-    tick("compiling");
-    const fs::path folder = options_.store / "kernels" / fmt::format("{}-{}", options_.seed, index);
+    const fs::path folder = fs::absolute(options_.store) / (kernels_ ? "kernels" : "operators") /
+                            fmt::format("{}-{}", options_.seed, index);
     try {
-      const Case c = options_.test ? forward_alone(*options_.test)
-                                   : kernel_case(options_.seed, index, table_, options_.only);
-      const std::string answer = export_kernels(c, options_.system, table_, scheduler_);
-      const KernelFolder kernel = write_kernel_folder(folder, c, answer);
-      compile(kernel);
-      if (!fuzz(kernel, index) && !options_.keep) fs::remove_all(folder);
+      const Case c = kernels_ ? prepare_kernels(folder, index) : prepare_operator(folder, index);
+      if (!fuzz(folder, c, index) && !options_.keep) fs::remove_all(folder);
     } catch (const NotAvailable&) {
       throw;
     } catch (const Error& error) {
@@ -108,6 +112,23 @@ class Loop {
     progress.next_index = index + 1;
     progress.cases = progress.valid = 1;
     if (!stop_) store_.record(progress);
+  }
+
+  // Leave in the folder what the fuzzer runs.
+  Case prepare_kernels(const fs::path& folder, std::uint64_t index) {
+    tick("compiling");
+    const Case c = options_.test ? forward_alone(*options_.test)
+                                 : kernel_case(options_.seed, index, table_, options_.only);
+    const std::string answer = export_kernels(c, options_.system, table_, scheduler_);
+    compile(write_kernel_folder(folder, c, answer));
+    return c;
+  }
+
+  Case prepare_operator(const fs::path& folder, std::uint64_t index) {
+    const Case c =
+        options_.test ? *options_.test : operator_case(options_.seed, index, table_, options_.only);
+    write_layout_folder(folder, layouts(c, table_));
+    return c;
   }
 
   void compile(const KernelFolder& kernel) {
@@ -125,15 +146,16 @@ class Loop {
 
   // Until the program's time is over: a kind of fault that was seen is passed over from then on, so
   // that it does not hide the next. Whether there was any.
-  bool fuzz(const KernelFolder& kernel, std::uint64_t index) {
+  bool fuzz(const fs::path& folder, const Case& c, std::uint64_t index) {
     const auto begin = Clock::now();
     ++summary_.fuzzed;
     std::string seen;  // kinds
     while (true) {
-      const double left =
-          std::min(options_.seconds_a_program - seconds_since(begin), seconds_left());
+      // libFuzzer counts whole seconds; a program whose turn it is gets one at least.
+      double left = std::min(options_.seconds_a_program - seconds_since(begin), seconds_left());
+      if (seen.empty()) left = std::max(left, 1.0);
       if (left < 1) break;
-      const Stop stop = fuzz_for(kernel, index, left, seen);
+      const Stop stop = fuzz_for(folder, c, index, left, seen);
       if (stop.artifact.empty()) break;
       ++summary_.stopped_at;
       judge(stop.artifact, index);
@@ -148,20 +170,20 @@ class Loop {
     std::string kind;   // "wrong", "nan-mismatch"; "" of what a sanitizer saw
   };
   // Until libFuzzer stops at something.
-  Stop fuzz_for(const KernelFolder& kernel, std::uint64_t index, double seconds,
+  Stop fuzz_for(const fs::path& folder, const Case& c, std::uint64_t index, double seconds,
                 const std::string& passed_over) {
-    const fs::path folder = fs::absolute(kernel.folder);
     fs::create_directories(folder / "corpus");
-    tick("fuzzing " + kernel.test.program.nodes.back().op);
+    tick("fuzzing " + c.program.nodes.back().op);
     const ProgramEnd end = run_program(
         {fs::absolute(fuzzer_).string(), (folder / "corpus").string(),
          fmt::format("-max_total_time={}", static_cast<int>(seconds)),
          fmt::format("-seed={}", (options_.seed * 1000003 + index) % 0x7FFFFFFF + 1),
          "-artifact_prefix=" + folder.string() + "/", "-print_final_stats=1", "-timeout=10",
          "-rss_limit_mb=4096", "-handle_fpe=0",
-         fmt::format("-max_len={}", std::max<std::size_t>(InputElements(kernel.test).bytes(), 64))},
-        {{"ULPFUZZ_KERNEL", folder.string()},
+         fmt::format("-max_len={}", std::max<std::size_t>(InputElements(c).bytes() + 1, 64))},
+        {{kernels_ ? "ULPFUZZ_KERNEL" : "ULPFUZZ_OPERATOR", folder.string()},
          {"ULPFUZZ_PASS", passed_over},
+         {"ULPFUZZ_FAULT", fault_},
          {"ASAN_OPTIONS", "detect_leaks=0:malloc_context_size=0"},
          {"UBSAN_OPTIONS", "print_stacktrace=1"}},
         [this] { return stop_.load(); });
@@ -172,9 +194,9 @@ class Loop {
     if (end.stopped || end.succeeded()) return {};
     const std::string written = after(end.text, "Test unit written to ");
     if (written.empty() || !fs::exists(written)) {
-      throw Error("kernels", "the fuzzer ended without an input: " +
-                                 end.text.substr(end.text.size() -
-                                                 std::min<std::size_t>(end.text.size(), 300)));
+      throw Error("libFuzzer", "it ended without an input: " +
+                                   end.text.substr(end.text.size() -
+                                                   std::min<std::size_t>(end.text.size(), 300)));
     }
     const std::string fact = after(end.text, "\nulpfuzz: ");
     return {written, fact.substr(0, fact.find(':'))};
@@ -188,7 +210,7 @@ class Loop {
     for (const Verdict& verdict : judged.verdicts) {
       ++status_.verdicts[std::string(name(verdict.primary))];
       if (!is_finding(verdict.primary) || stop_) continue;
-      seen = true;
+      seen = seen || verdict.system == to_string(options_.system);
       FollowUp::Limits limits;
       limits.cpu_budget_seconds = options_.reduction_cpu_seconds;
       limits.stopped = [this] { return seconds_left() <= -60; };  // what is found is written up
@@ -213,7 +235,7 @@ class Loop {
     show_(status_);
   }
 
-  const KernelCampaignOptions& options_;
+  const ValueCampaignOptions& options_;
   const OpTable& table_;
   const std::atomic<bool>& stop_;
   const std::function<void(const CampaignStatus&)>& show_;
@@ -221,11 +243,13 @@ class Loop {
   Scheduler scheduler_;
   JudgeOptions judge_;
   FollowUp follow_up_{store_, table_, judge_, scheduler_};
+  const bool kernels_;
+  std::string fault_;  // that operators have too
   const fs::path fuzzer_;
   std::int64_t campaign_ = 0;
   std::uint64_t next_ = 0;
   double other_cpu_seconds_ = 0;  // of compilers and fuzzers
-  KernelCampaignSummary summary_;
+  ValueCampaignSummary summary_;
   CampaignStatus status_;
   const Clock::time_point start_ = Clock::now();
   const double own_cpu_at_start_ = own_cpu_seconds();
@@ -233,25 +257,9 @@ class Loop {
 
 }  // namespace
 
-Case kernel_case(std::uint64_t seed, std::uint64_t index, const OpTable& table,
-                 const std::string& only) {
-  Profile profile;
-  profile.model_share = 0;
-  profile.max_nodes = index % 2 == 0 ? 1 : 4;
-  profile.max_elements = 256;
-  profile.large_share = 0;
-  profile.backward_share = 0;
-  profile.layout_share = 0.2;
-  profile.dynamic_share = 0;
-  profile.only = only;
-  Case c = generate_case(seed, index, table, profile);
-  c.environment = Environment();
-  return c;
-}
-
-KernelCampaignSummary run_kernel_campaign(const KernelCampaignOptions& options,
-                                          const OpTable& table, const std::atomic<bool>& stop,
-                                          const std::function<void(const CampaignStatus&)>& show) {
+ValueCampaignSummary run_value_campaign(const ValueCampaignOptions& options, const OpTable& table,
+                                        const std::atomic<bool>& stop,
+                                        const std::function<void(const CampaignStatus&)>& show) {
   return Loop(options, table, stop, show).run();
 }
 
