@@ -44,14 +44,14 @@ template <class B>
 class Sum<Running<B>> {
  public:
   void add(const Running<B>& x) {
-    const double size = std::fabs(base::narrow(x.v));
+    const double size = internal::is_finite(x.v) ? std::fabs(base::narrow(x.v)) : 0;
     sum_ += x.v;
     include(size, x.e, x.marks);
     exact_ = exact_ && x.e == 0 && on_grid(x.v);
   }
   void add_product(const Running<B>& a, const Running<B>& b) {
     const B p = a.v * b.v;
-    const double size = std::fabs(base::narrow(p));
+    const double size = internal::is_finite(p) ? std::fabs(base::narrow(p)) : 0;
     sum_ += p;
     double e = 0;
     if (a.e != 0 || b.e != 0) {
@@ -118,10 +118,10 @@ class Sum<Running<B>> {
     const double error = bound_ ? errors_ : std::sqrt(errors_);
     return internal::finite(errors_) && !(size() + error <= model.max_finite);
   }
+  // `size`: of a finite term, and infinite where that lies beyond double.
   void include(double size, double e, std::uint8_t marks) {
     ++count_;
     marks_ |= marks;
-    if (!(size <= std::numeric_limits<double>::max())) size = 0;  // no finite term
     if (bound_) {
       sizes_ += size;
       errors_ += e;

@@ -53,6 +53,11 @@ TEST(Sum, TermsBesideAnInfinityMayOverflow) {
   const R open = sum_of({inf, -3e38, -3e38});
   EXPECT_EQ(open.e, inf);
   EXPECT_NE(open.marks & kRange, 0);
+  // A product beyond double is finite in a wider format, and a term like any other.
+  Sum<Running<Quad>> products;
+  products.add(widen<Running<Quad>>(inf));
+  products.add_product(widen<Running<Quad>>(-1e308), widen<Running<Quad>>(1e308));
+  EXPECT_EQ(products.total().e, inf);
 }
 
 // Proves: the expected error, times the 0.3 that FreedomSet has, is the size of real float32 errors
