@@ -71,7 +71,7 @@ Case kernel_case(std::uint64_t seed, std::uint64_t index, const OpTable& table,
 Case operator_case(std::uint64_t seed, std::uint64_t index, const OpTable& table,
                    const std::string& only) {
   Profile profile = small(only);
-  profile.max_nodes = 1;
+  profile.alone = true;
   profile.layout_share = 0;
   Case c = generate_case(seed, index, table, profile);
   const bool grad = c.environment.grad;

@@ -85,10 +85,11 @@ Case draw_graph(Random& random, const OpTable& table, const Profile& profile,
   std::vector<double> weights;
   for (const Op* op : drawable) weights.push_back(op->row->weight);
   GraphDraw graph(random.fork(0), table, profile);
-  const auto count = static_cast<int>(random.integer(profile.min_nodes, profile.max_nodes));
+  const auto count =
+      profile.alone ? 1 : static_cast<int>(random.integer(profile.min_nodes, profile.max_nodes));
   bool placed = first == nullptr;
   for (int step = 0; step < 12 * count + 40 && (graph.nodes() < count || !placed); ++step) {
-    if (!placed && random.chance(0.7)) {
+    if (!placed && (profile.alone || random.chance(0.7))) {
       placed = graph.add(*first);
     } else if (graph.nodes() < count + 3) {
       const Op& op = *drawable[random.weighted(weights)];
@@ -139,8 +140,9 @@ Case generate_case(std::uint64_t seed, std::uint64_t index, const OpTable& table
     try {
       if (random.chance(model_share)) return draw_model(random, table, profile, process);
       if (drawable.empty()) continue;
-      const Op* first =
-          last_half && profile.only.empty() ? nullptr : operator_of_turn(seed, index, wanted);
+      const Op* first = last_half && profile.only.empty() && !profile.alone
+                            ? nullptr
+                            : operator_of_turn(seed, index, wanted);
       return draw_graph(random, table, profile, drawable, first, process);
     } catch (const Error& error) {  // the next attempt draws something else
       why = error.what();

@@ -14,6 +14,7 @@ struct Profile {
   double model_share = 0.06;  // cases from model families, each equally; the rest are op graphs
   int min_nodes = 1;
   int max_nodes = 8;
+  bool alone = false;  // the operator whose turn it is, and what its rule puts beside it, no other
   std::int64_t max_elements = 4096;  // of one tensor, mostly; `large_share` of cases allow 65536
   double large_share = 0.02;
   double backward_share = 0.5;  // of cases that have a differentiable path

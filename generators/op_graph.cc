@@ -64,6 +64,12 @@ Shape narrowed(Random& random, Shape shape) {
   return shape;
 }
 
+Shape shape_of(const ProgramInput& bound) {
+  Shape shape;
+  for (const Dim& dim : bound.shape) shape.push_back(dim.constant);
+  return shape;
+}
+
 void drop_unused_symbols(Program& program) {
   std::set<std::string> used;
   const auto note = [&](const Dim& dim) {
@@ -96,6 +102,90 @@ GraphDraw::GraphDraw(Random random, const OpTable& table, const Profile& profile
 
   sizes_ = Sizes(random_, max_elements_, large);
   state_.program.symbols = sizes_.symbols();
+}
+
+GraphDraw::GraphDraw(Random random, const OpTable& table, const Profile& profile, const Case& begun)
+    : GraphDraw(random, table, profile) {
+  const Program bound = bind_symbols(begun.program);
+  std::vector<std::int64_t> sizes;
+  for (const ProgramInput& input : bound.inputs) {
+    max_elements_ = std::max(max_elements_, element_count(shape_of(input)));
+    for (const Dim& dim : input.shape) {
+      if (dim.constant > 1) sizes.push_back(dim.constant);
+    }
+    if (is_floating(input.dtype)) main_dtype_ = input.dtype;
+  }
+  sizes_ = Sizes(sizes, max_elements_);
+  state_.program.symbols = sizes_.symbols();
+  std::map<std::string, Ref> names;
+  std::map<int, int> classes;  // storages of inputs that share one
+  for (std::size_t i = 0; i < bound.inputs.size(); ++i) {
+    const ProgramInput& input = bound.inputs[i];
+    const InputData& data = begun.inputs[i];
+    names[input.name] = new_input(input.dtype, shape_of(input), data.fill);
+    state_.inputs.back() = data;
+    Value& value = state_.values.back();
+    value.writable = data.strides.empty() || is_non_overlapping(shape_of(input), data.strides);
+    if (data.alias < 0) continue;
+    value.storage = classes.try_emplace(data.alias, value.storage).first->second;
+  }
+  replay(bound, std::move(names));
+}
+
+void GraphDraw::append(const Case& other) {
+  const Program bound = bind_symbols(other.program);
+  std::map<std::string, Ref> names;
+  for (std::size_t i = 0; i < bound.inputs.size(); ++i) {
+    const ProgramInput& input = bound.inputs[i];
+    const InputData& data = other.inputs[i];
+    max_elements_ = std::max(max_elements_, element_count(shape_of(input)));
+    std::vector<std::size_t> candidates;
+    for (std::size_t v = 0; v < state_.values.size(); ++v) {
+      const Value& value = state_.values[v];
+      if (type(value.ref) == TensorType{input.dtype, shape_of(input)}) candidates.push_back(v);
+    }
+    if (!candidates.empty() && random_.chance(0.7)) {
+      names[input.name] = pick_value(candidates);
+      continue;
+    }
+    names[input.name] = new_input(input.dtype, shape_of(input), data.fill);
+    state_.inputs.back() = data;
+    state_.inputs.back().alias = -1;
+    state_.values.back().writable =
+        data.strides.empty() || is_non_overlapping(shape_of(input), data.strides);
+  }
+  replay(bound, std::move(names));
+}
+
+void GraphDraw::replay(const Program& bound, std::map<std::string, Ref> names) {
+  const Op* const drawn = op_;
+  for (Node node : bound.nodes) {
+    op_ = &table_.at(node.op);
+    const std::string before = node.name;
+    node.name = stem(node.op) + "_" + std::to_string(nodes() + 1);
+    rename_operands(node, [&](const Ref& ref) {
+      const Ref& now = names.at(ref.name);
+      return Ref{now.name, now.output + ref.output};
+    });
+    symbolise(node);
+    const std::vector<TensorType> results =
+        op_->row->infer(Call(*op_, node, state_.program.symbols, state_.types));
+    if (reads_what_it_writes(node)) throw Error(node.op, "reads what it writes");
+    add_results(node, results);
+    names[before] = {node.name, 0};
+  }
+  op_ = drawn;
+}
+
+// Sizes that an argument names, by their symbols.
+void GraphDraw::symbolise(Node& node) const {
+  for (NamedArgument& arg : node.args) {
+    auto* dims = std::get_if<std::vector<Dim>>(&arg.value);
+    if (dims == nullptr || (arg.name != "size" && arg.name != "shape")) continue;
+    for (Dim& dim : *dims) {
+      if (dim.is_constant()) dim = sizes_.symbolic(dim.constant);
+    }
+  }
 }
 
 bool GraphDraw::add(const Op& op, bool connect) {
@@ -287,16 +377,9 @@ bool GraphDraw::call(std::vector<NamedArgument> args) {
   for (const SchemaArgument& slot : schema.args) {
     const auto arg = std::find_if(args.begin(), args.end(),
                                   [&](const NamedArgument& a) { return a.name == slot.name; });
-    if (arg == args.end()) continue;
-    if (slot.name == "size" || slot.name == "shape") {
-      if (auto* dims = std::get_if<std::vector<Dim>>(&arg->value)) {
-        for (Dim& dim : *dims) {
-          if (dim.is_constant()) dim = sizes_.symbolic(dim.constant);
-        }
-      }
-    }
-    node.args.push_back(std::move(*arg));
+    if (arg != args.end()) node.args.push_back(std::move(*arg));
   }
+  symbolise(node);
   std::vector<TensorType> results;
   try {
     results = op_->row->infer(Call(*op_, node, state_.program.symbols, state_.types));

@@ -29,6 +29,11 @@ class NoOperand : public Error {
 class GraphDraw : public Draw {
  public:
   GraphDraw(Random random, const OpTable& table, const Profile& profile);
+  // Goes on from a case, whose names become those that are drawn here and whose gradients and
+  // circumstances are left out. Throws Error when its program does not verify.
+  GraphDraw(Random random, const OpTable& table, const Profile& profile, const Case& begun);
+  // Another program behind the one so far, some of its inputs being values of that.
+  void append(const Case& other);
 
   // Lets the operator's rule append one call; false, and nothing changed, when it does not.
   // `connect`: it must also read the result of an earlier node.
@@ -74,6 +79,9 @@ class GraphDraw : public Draw {
     std::vector<Storage> storages;
   };
 
+  // Calls of a program whose inputs have values here.
+  void replay(const Program& bound, std::map<std::string, Ref> names);
+  void symbolise(Node& node) const;
   bool fits(const Value& value, const Want& want) const;
   Ref pick_value(const std::vector<std::size_t>& candidates);
   DType wanted_dtype(const Want& want);

@@ -44,6 +44,14 @@ Sizes::Sizes(Random& random, std::int64_t max_elements, bool large) : max_elemen
   if (sizes_.empty()) sizes_.push_back(1);
 }
 
+Sizes::Sizes(const std::vector<std::int64_t>& sizes, std::int64_t max_elements)
+    : max_elements_(max_elements) {
+  for (const std::int64_t size : sizes) {
+    if (std::ranges::find(sizes_, size) == sizes_.end()) sizes_.push_back(size);
+  }
+  if (sizes_.empty()) sizes_.push_back(1);
+}
+
 Symbols Sizes::symbols() const {
   Symbols symbols;
   for (std::size_t i = 0; i < sizes_.size(); ++i) symbols[symbol(i)] = sizes_[i];

@@ -17,6 +17,9 @@ class Sizes {
   // parallel. None above `max_elements`, which also bounds the shapes.
   Sizes(Random& random, std::int64_t max_elements, bool large);
 
+  // These sizes, each once.
+  Sizes(const std::vector<std::int64_t>& sizes, std::int64_t max_elements);
+
   Symbols symbols() const;
   Dim symbolic(std::int64_t size) const;  // by its symbol, when it has one
   Shape shape(Random& random, int min_rank, int max_rank) const;
