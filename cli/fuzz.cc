@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/time.h"
 #include "fuzz/campaign.h"
-#include "fuzz/value_campaign.h"
+#include "fuzz/libfuzzer_campaign.h"
 #include "generators/family.h"
 #include "ir/error.h"
 #include "judge/relation.h"
@@ -28,9 +28,9 @@ struct Options {
   bool no_reduce = false;
   std::string store = "ulpfuzz-store";
   bool resume = false;
-  bool kernels = false, operators = false;
+  bool kernels = false, operators = false, guided = false;
   std::string named;  // the case whose values are fuzzed
-  std::string each = "30s";
+  std::string each;
   bool keep = false;
   bool json = false;
 };
@@ -154,7 +154,7 @@ std::string family_names() {
   return names;
 }
 
-nlohmann::json to_json(const ValueCampaignSummary& s) {
+nlohmann::json to_json(const LibFuzzerCampaignSummary& s) {
   return {{"programs", s.programs},
           {"fuzzed", s.fuzzed},
           {"not_fuzzed", s.not_fuzzed},
@@ -169,11 +169,14 @@ nlohmann::json to_json(const ValueCampaignSummary& s) {
           {"stopped", s.stopped}};
 }
 
-void print_summary(const ValueCampaignSummary& s, const ValueCampaignOptions& o) {
-  fmt::print("{} programs in {}, seed {}: {} {} fuzzed, {} executions in {} of CPU time\n",
-             s.programs, duration(s.wall_seconds), o.seed,
-             o.subject == ValueCampaignOptions::Subject::kKernels ? "kernels of" : "operators of",
-             s.fuzzed, s.executions, duration(s.fuzzing_cpu_seconds));
+void print_summary(const LibFuzzerCampaignSummary& s, const LibFuzzerCampaignOptions& o) {
+  using Target = LibFuzzerCampaignOptions::Target;
+  const char* const what = o.target == Target::kKernels     ? "programs in {}, kernels of {} fuzzed"
+                           : o.target == Target::kOperators ? "operators in {}, {} fuzzed"
+                                                            : "rounds in {}, {} fuzzed";
+  fmt::print("{} {}, seed {}, {} executions in {} of CPU time\n", s.programs,
+             fmt::format(fmt::runtime(what), duration(s.wall_seconds), s.fuzzed), o.seed,
+             s.executions, duration(s.fuzzing_cpu_seconds));
   for (const auto& [why, count] : s.not_fuzzed) {
     fmt::print("  not fuzzed, {}: {}\n", count, why.substr(0, why.find('\n')));
   }
@@ -182,17 +185,18 @@ void print_summary(const ValueCampaignSummary& s, const ValueCampaignOptions& o)
   print_findings(s.findings);
 }
 
-ExitStatus run_values(const Options& o) {
-  ValueCampaignOptions campaign;
+ExitStatus run_libfuzzer(const Options& o) {
+  LibFuzzerCampaignOptions campaign;
   if (!o.time.empty()) campaign.seconds = parse_time("--time", o.time);
   if (o.cases > 0) campaign.programs = o.cases;
-  campaign.seconds_a_program = parse_time("--each", o.each);
+  campaign.seconds_each = parse_time("--each", !o.each.empty() ? o.each : o.guided ? "2m" : "30s");
   campaign.seed = o.seed ? *o.seed : std::random_device{}();
   const std::vector<SystemSpec> systems = o.systems.parsed();
-  if (systems.size() != 1) throw Error("--systems", "--kernels and --operators take one");
+  if (systems.size() != 1) throw Error("--systems", "a fuzzer takes one");
   campaign.system = systems.front();
+  if (o.guided) campaign.target = LibFuzzerCampaignOptions::Target::kCases;
   if (o.operators) {
-    campaign.subject = ValueCampaignOptions::Subject::kOperators;
+    campaign.target = LibFuzzerCampaignOptions::Target::kOperators;
     if (!o.systems.given()) campaign.system = {"eager@py", {}, ""};
   }
   campaign.scheduler = o.systems.scheduler();
@@ -206,7 +210,7 @@ ExitStatus run_values(const Options& o) {
     campaign.test = find_case(o.named, o.store, scheduler);
   }
   Progress progress(o.json);
-  const ValueCampaignSummary summary = run_value_campaign(
+  const LibFuzzerCampaignSummary summary = run_libfuzzer_campaign(
       campaign, op_table(), stop_requested(), [&](const CampaignStatus& s) { progress.show(s); });
   progress.end();
   if (o.json) {
@@ -218,7 +222,7 @@ ExitStatus run_values(const Options& o) {
 }
 
 ExitStatus run(const Options& o) {
-  if (o.kernels || o.operators) return run_values(o);
+  if (o.kernels || o.operators || o.guided) return run_libfuzzer(o);
   CampaignOptions campaign;
   if (!o.time.empty()) campaign.seconds = parse_time("--time", o.time);
   if (o.cases > 0) campaign.cases = o.cases;
@@ -262,19 +266,21 @@ void add_fuzz(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_flag("--no-reduce", o->no_reduce, "Store findings as they are");
   command->add_option("--store", o->store, "Folder of the store")->capture_default_str();
-  CLI::Option_group* values = command->add_option_group(
-      "Values",
-      "Fuzz the values of programs with libFuzzer, one after another (docs/libfuzzer.md)");
-  values->add_flag("--kernels", o->kernels, "Kernels that Inductor generates");
-  values->add_flag("--operators", o->operators, "Operators of ATen, each row in its turn");
-  values->require_option(0, 1);
-  command->add_option("--each", o->each, "With these: how long to fuzz a program")
-      ->capture_default_str();
-  command->add_option("--case", o->named, "With these: this case alone");
+  CLI::Option_group* fuzzers =
+      command->add_option_group("libFuzzer", "In place of random cases (docs/libfuzzer.md)");
+  fuzzers->add_flag("--kernels", o->kernels, "Fuzz the values of kernels that Inductor generates");
+  fuzzers->add_flag("--operators", o->operators, "Fuzz the values of ATen's operators in process");
+  fuzzers->add_flag("--guided", o->guided,
+                    "Mutate and cross cases, kept by what the compiler did with them");
+  fuzzers->require_option(0, 1);
+  command->add_option("--each", o->each,
+                      "With these: how long to fuzz a program (30s), or a round of --guided (2m)");
+  command->add_option("--case", o->named, "With --kernels and --operators: this case alone");
   command->add_flag("--keep", o->keep, "With these: keep the folder of every program");
   command->add_flag("--resume", o->resume, "Go on with the store's last campaign")
       ->excludes("--kernels")
-      ->excludes("--operators");
+      ->excludes("--operators")
+      ->excludes("--guided");
   command->add_flag("--json", o->json, "One JSON object on stdout (docs/cli.md)");
   o->systems.add_to(*command);
   command->callback([o, &action] { action = [o] { return run(*o); }; });

@@ -31,12 +31,12 @@ foreach(name IN LISTS ULPFUZZ_FUZZ_TARGETS)
   endif()
 endforeach()
 
-# Programs whose values are fuzzed. Each needs clang's runtime alone, whichever compiler builds the
+# Programs whose values are fuzzed, and whole cases. Each needs clang's runtime alone, whichever compiler builds the
 # rest; without that it is replay_NAME, which replays files, so that what looks for a fuzzer finds none.
-option(ULPFUZZ_VALUE_FUZZERS "Link clang's libFuzzer into fuzz_kernel and fuzz_operator" ON)
+option(ULPFUZZ_FUZZERS "Link clang's libFuzzer into fuzz_kernel, fuzz_operator, fuzz_case" ON)
 find_program(ULPFUZZ_CLANG NAMES clang++ clang++-14 clang++-18 clang++-19)
 set(runtime "")
-if(ULPFUZZ_VALUE_FUZZERS AND ULPFUZZ_CLANG)
+if(ULPFUZZ_FUZZERS AND ULPFUZZ_CLANG)
   execute_process(COMMAND "${ULPFUZZ_CLANG}" -print-file-name=libclang_rt.fuzzer-x86_64.a
                   OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT EXISTS "${runtime}")
@@ -47,7 +47,7 @@ if(ULPFUZZ_VALUE_FUZZERS AND ULPFUZZ_CLANG)
 endif()
 
 # fuzz_NAME, with the given archives of clang's runtime before libFuzzer's own.
-function(value_fuzzer name)
+function(link_fuzzer name)
   if(EXISTS "${runtime}")
     target_link_options(fuzz_${name} PRIVATE "LINKER:--whole-archive" ${ARGN} "${runtime}"
                         "LINKER:--no-whole-archive")
@@ -65,7 +65,7 @@ target_link_libraries(fuzz_kernel PRIVATE ulpfuzz_kernels)
 set_target_properties(fuzz_kernel PROPERTIES ENABLE_EXPORTS ON)
 string(REPLACE "fuzzer" "asan" asan "${runtime}")
 string(REPLACE "fuzzer" "asan_cxx" asan_cxx "${runtime}")
-value_fuzzer(kernel "${asan}" "${asan_cxx}")
+link_fuzzer(kernel "${asan}" "${asan_cxx}")
 if(EXISTS "${runtime}")
   target_link_options(fuzz_kernel PRIVATE "LINKER:--dynamic-list=${asan}.syms")
 endif()
@@ -74,5 +74,10 @@ endif()
 if(TARGET ulpfuzz_libtorch)
   add_executable(fuzz_operator fuzz/targets/operator.cc fuzz/targets/value_target.cc)
   target_link_libraries(fuzz_operator PRIVATE ulpfuzz_kernels ulpfuzz_libtorch)
-  value_fuzzer(operator)
+  link_fuzzer(operator)
 endif()
+
+# Whole cases, run by workers.
+add_executable(fuzz_case fuzz/targets/case.cc)
+target_link_libraries(fuzz_case PRIVATE ulpfuzz_fuzz)
+link_fuzzer(case)

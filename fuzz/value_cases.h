@@ -8,7 +8,7 @@
 
 namespace ulpfuzz {
 
-// What campaigns over values draw (fuzz/value_campaign.h): on a CPU, with one thread, of few and
+// What campaigns over values draw (fuzz/libfuzzer_campaign.h): on a CPU, with one thread, of few and
 // small tensors. Case `index` of the stream; `only` as Profile::only. Throw Error as
 // generate_case() does.
 

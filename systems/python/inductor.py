@@ -10,6 +10,7 @@ import torch
 
 import dynamo
 import kernels
+import lowerings
 import probes
 from environment import Environment
 from execute import Pack, Program
@@ -59,6 +60,8 @@ def warm_up(folder: Path, fully: bool) -> None:
     """
     dynamo.prepare()
     remember_probes(folder)
+    if lowerings.wanted():
+        lowerings.watch()
     if not fully:
         return
 
@@ -89,7 +92,8 @@ def counters() -> Counters:
         "cache_hits": inductor["fxgraph_cache_hit"] + counters["aot_autograd"]["autograd_cache_hit"],
         "cache_misses": inductor["fxgraph_cache_miss"],
     }
-    return dynamo.counters() | {name: int(count) for name, count in found.items()}
+    observed = lowerings.counted() if lowerings.wanted() else {}
+    return dynamo.counters() | {name: int(count) for name, count in found.items()} | observed
 
 
 def versions() -> dict[str, str]:

@@ -13,7 +13,15 @@ import tempfile
 from pathlib import Path
 
 # The program, and the kinds of faults that are passed over because they hide the one that is meant.
-PROGRAMS = {"asinh": "", "erf": "", "remainder": "", "floor-divide": "nan-mismatch"}
+PROGRAMS = {
+    "asinh": "",
+    "erf": "",
+    "remainder": "",
+    "floor-divide": "nan-mismatch",
+    "asinh-of-exp": "",
+    "erf-of-difference": "",
+    "atanh-of-product": "",
+}
 VALUES = {"libFuzzer": "", "normal": "normal", "bits": "bits"}
 
 
@@ -59,10 +67,13 @@ def main() -> None:
     parser.add_argument("--ulpfuzz", type=Path, default=Path("build/ulpfuzz"))
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--runs", type=int, default=50000)
+    parser.add_argument("--only", default="", help="part of programs' names")
     o = parser.parse_args()
     print("| program | " + " | ".join(VALUES) + " |\n| --- |" + " --- |" * len(VALUES), flush=True)
     with tempfile.TemporaryDirectory() as store:
         for program, passed in PROGRAMS.items():
+            if o.only not in program:
+                continue
             folder = kernels_of(o.ulpfuzz.absolute(), program, store)
             cells = []
             for values in VALUES.values():

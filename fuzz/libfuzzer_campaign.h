@@ -14,19 +14,22 @@
 
 namespace ulpfuzz {
 
-// Programs whose values are fuzzed, one after another, by libFuzzer in a process of their own, and
-// what it stops at. With kKernels Inductor compiles them, and clang compiles its kernels again with
-// coverage and sanitizers (fuzz/targets/kernel.cc); with kOperators each is one operator, which
-// LibTorch runs in several layouts (fuzz/targets/operator.cc). What libFuzzer stops at becomes a
-// case with those values, which the stock system is judged on: only what is seen there is a
+// What libFuzzer stops at, in a process of its own, and what stock systems say of it. With kKernels
+// and kOperators programs are drawn one after another, and their values fuzzed: of kernels that
+// Inductor generates, which clang compiles again with coverage and sanitizers
+// (fuzz/targets/kernel.cc), or of one operator that LibTorch runs in several layouts
+// (fuzz/targets/operator.cc). With kCases whole cases are mutated and crossed, and kept by what the
+// compiler did with them (fuzz/targets/case.cc).
+//
+// All of it becomes cases, which the stock system is judged on: only what is seen there is a
 // finding, and goes the road of all findings.
-struct ValueCampaignOptions {
-  enum class Subject : std::uint8_t { kKernels, kOperators };
-  Subject subject = Subject::kKernels;
+struct LibFuzzerCampaignOptions {
+  enum class Target : std::uint8_t { kKernels, kOperators, kCases };
+  Target target = Target::kKernels;
   std::uint64_t seed = 0;
   std::optional<double> seconds;             // wall time
   std::optional<std::int64_t> programs;      // both absent: until stopped
-  double seconds_a_program = 30;             // of fuzzing, wall time
+  double seconds_each = 30;                  // of fuzzing a program, or of a round; wall time
   std::string only;                          // part of operators' names, as Profile::only
   std::optional<Case> test;                  // this program alone; lowered
   SystemSpec system = {"inductor", {}, ""};  // that compiles, and that must show what is found
@@ -36,7 +39,7 @@ struct ValueCampaignOptions {
   SchedulerOptions scheduler;
 };
 
-struct ValueCampaignSummary {
+struct LibFuzzerCampaignSummary {
   std::int64_t programs = 0;    // drawn
   std::int64_t fuzzed = 0;      // of them: those that could be
   std::int64_t stopped_at = 0;  // times: libFuzzer stopped at something
@@ -49,11 +52,12 @@ struct ValueCampaignSummary {
   bool stopped = false;  // by the user
 };
 
-// Folders of programs are in `store`/kernels/SEED-INDEX (kernels/folder.h) or
+// The corpus of cases is in `store`/cases/corpus, and grows from campaign to campaign. Folders of
+// programs are in `store`/kernels/SEED-INDEX (kernels/folder.h) or
 // `store`/operators/SEED-INDEX (kernels/layouts.h). Throws NotAvailable without clang or the
 // system.
-ValueCampaignSummary run_value_campaign(const ValueCampaignOptions& options, const OpTable& table,
-                                        const std::atomic<bool>& stop,
-                                        const std::function<void(const CampaignStatus&)>& show);
+LibFuzzerCampaignSummary run_libfuzzer_campaign(
+    const LibFuzzerCampaignOptions& options, const OpTable& table, const std::atomic<bool>& stop,
+    const std::function<void(const CampaignStatus&)>& show);
 
 }  // namespace ulpfuzz

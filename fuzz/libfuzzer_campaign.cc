@@ -1,4 +1,4 @@
-#include "fuzz/value_campaign.h"
+#include "fuzz/libfuzzer_campaign.h"
 
 #include <fmt/format.h>
 
@@ -40,6 +40,20 @@ std::string after(const std::string& text, std::string_view mark) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
+using Target = LibFuzzerCampaignOptions::Target;
+
+std::string_view name(Target target) {
+  switch (target) {
+    case Target::kKernels:
+      return "kernel";
+    case Target::kOperators:
+      return "operator";
+    case Target::kCases:
+      return "case";
+  }
+  return "";
+}
+
 Case forward_alone(Case c) {
   c.wrt.clear();
   std::ranges::fill(c.cotangents, std::nullopt);
@@ -48,7 +62,7 @@ Case forward_alone(Case c) {
 
 class Loop {
  public:
-  Loop(const ValueCampaignOptions& options, const OpTable& table, const std::atomic<bool>& stop,
+  Loop(const LibFuzzerCampaignOptions& options, const OpTable& table, const std::atomic<bool>& stop,
        const std::function<void(const CampaignStatus&)>& show)
       : options_(options),
         table_(table),
@@ -56,8 +70,8 @@ class Loop {
         show_(show),
         store_(options.store),
         scheduler_(table, options.scheduler),
-        kernels_(options.subject == ValueCampaignOptions::Subject::kKernels),
-        fuzzer_(own_folder() / (kernels_ ? "fuzz_kernel" : "fuzz_operator")) {
+        kernels_(options.target == Target::kKernels),
+        fuzzer_(own_folder() / ("fuzz_" + std::string(name(options.target)))) {
     if (!fs::exists(fuzzer_)) {
       throw NotAvailable(fuzzer_.string() +
                          " is not there: it is built where clang's runtime is "
@@ -69,13 +83,19 @@ class Loop {
       fault_ = fault->second;
     }
     campaign_ = store_.begin_campaign(
-        options.seed, to_string(options.system) + (kernels_ ? " kernels" : " operators"),
+        options.seed, fmt::format("{} by fuzz_{}", to_string(options.system), name(options.target)),
         options.only);
   }
 
-  ValueCampaignSummary run() {
+  LibFuzzerCampaignSummary run() {
     const StopWatch watch(stop_, scheduler_);
-    while (!finished()) one(next_++);
+    while (!finished()) {
+      if (options_.target == Target::kCases) {
+        round(next_++);
+      } else {
+        one(next_++);
+      }
+    }
     summary_.findings = follow_up_.found();
     summary_.wall_seconds = seconds_since(start_);
     summary_.cpu_seconds = own_cpu_seconds() - own_cpu_at_start_ + other_cpu_seconds_ +
@@ -112,6 +132,29 @@ class Loop {
     progress.next_index = index + 1;
     progress.cases = progress.valid = 1;
     if (!stop_) store_.record(progress);
+  }
+
+  // Cases are fuzzed for a while, and then those are looked at in which something was seen.
+  void round(std::uint64_t index) {
+    ++summary_.programs;
+    ++summary_.fuzzed;
+    const fs::path folder = fs::absolute(options_.store) / "cases";
+    const fs::path found = folder / fmt::format("found-{}-{}", options_.seed, index);
+    tick("fuzzing cases");
+    run_fuzzer(
+        folder, std::max(std::min(options_.seconds_each, seconds_left()), 1.0), index, 1 << 16,
+        {{"ULPFUZZ_FOUND", found.string()}, {"ULPFUZZ_SYSTEMS", to_string(options_.system)}});
+    std::vector<fs::path> files;
+    if (fs::exists(found)) {
+      for (const fs::directory_entry& entry : fs::directory_iterator(found)) files.push_back(entry);
+    }
+    std::ranges::sort(files);
+    for (const fs::path& file : files) {
+      if (stop_) return;
+      ++summary_.stopped_at;
+      judge(read_case(file.string()), index);
+    }
+    if (!options_.keep) fs::remove_all(found);
   }
 
   // Leave in the folder what the fuzzer runs.
@@ -152,13 +195,13 @@ class Loop {
     std::string seen;  // kinds
     while (true) {
       // libFuzzer counts whole seconds; a program whose turn it is gets one at least.
-      double left = std::min(options_.seconds_a_program - seconds_since(begin), seconds_left());
+      double left = std::min(options_.seconds_each - seconds_since(begin), seconds_left());
       if (seen.empty()) left = std::max(left, 1.0);
       if (left < 1) break;
       const Stop stop = fuzz_for(folder, c, index, left, seen);
       if (stop.artifact.empty()) break;
       ++summary_.stopped_at;
-      judge(stop.artifact, index);
+      judge(case_of_artifact(stop.artifact), index);
       seen += (seen.empty() ? "" : ",") + stop.kind;
       if (stop.kind.empty()) return true;  // a sanitizer's: it would end each execution
     }
@@ -172,25 +215,14 @@ class Loop {
   // Until libFuzzer stops at something.
   Stop fuzz_for(const fs::path& folder, const Case& c, std::uint64_t index, double seconds,
                 const std::string& passed_over) {
-    fs::create_directories(folder / "corpus");
     tick("fuzzing " + c.program.nodes.back().op);
-    const ProgramEnd end = run_program(
-        {fs::absolute(fuzzer_).string(), (folder / "corpus").string(),
-         fmt::format("-max_total_time={}", static_cast<int>(seconds)),
-         fmt::format("-seed={}", (options_.seed * 1000003 + index) % 0x7FFFFFFF + 1),
-         "-artifact_prefix=" + folder.string() + "/", "-print_final_stats=1", "-timeout=10",
-         "-rss_limit_mb=4096", "-handle_fpe=0",
-         fmt::format("-max_len={}", std::max<std::size_t>(InputElements(c).bytes() + 1, 64))},
-        {{kernels_ ? "ULPFUZZ_KERNEL" : "ULPFUZZ_OPERATOR", folder.string()},
-         {"ULPFUZZ_PASS", passed_over},
-         {"ULPFUZZ_FAULT", fault_},
-         {"ASAN_OPTIONS", "detect_leaks=0:malloc_context_size=0"},
-         {"UBSAN_OPTIONS", "print_stacktrace=1"}},
-        [this] { return stop_.load(); });
-    other_cpu_seconds_ += end.cpu_seconds;
-    summary_.fuzzing_cpu_seconds += end.cpu_seconds;
-    const std::string units = after(end.text, "stat::number_of_executed_units: ");
-    if (!units.empty()) summary_.executions += std::atoll(units.c_str());
+    const ProgramEnd end =
+        run_fuzzer(folder, seconds, index, std::max<std::size_t>(InputElements(c).bytes() + 1, 64),
+                   {{kernels_ ? "ULPFUZZ_KERNEL" : "ULPFUZZ_OPERATOR", folder.string()},
+                    {"ULPFUZZ_PASS", passed_over},
+                    {"ULPFUZZ_FAULT", fault_},
+                    {"ASAN_OPTIONS", "detect_leaks=0:malloc_context_size=0"},
+                    {"UBSAN_OPTIONS", "print_stacktrace=1"}});
     if (end.stopped || end.succeeded()) return {};
     const std::string written = after(end.text, "Test unit written to ");
     if (written.empty() || !fs::exists(written)) {
@@ -202,9 +234,27 @@ class Loop {
     return {written, fact.substr(0, fact.find(':'))};
   }
 
-  void judge(const fs::path& artifact, std::uint64_t index) {
+  // With the corpus and the artifacts in `folder`.
+  ProgramEnd run_fuzzer(const fs::path& folder, double seconds, std::uint64_t index,
+                        std::size_t longest, std::map<std::string, std::string> variables) {
+    fs::create_directories(folder / "corpus");
+    const ProgramEnd end =
+        run_program({fs::absolute(fuzzer_).string(), (folder / "corpus").string(),
+                     fmt::format("-max_total_time={}", static_cast<int>(seconds)),
+                     fmt::format("-seed={}", (options_.seed * 1000003 + index) % 0x7FFFFFFF + 1),
+                     "-artifact_prefix=" + folder.string() + "/", "-print_final_stats=1",
+                     options_.target == Target::kCases ? "-timeout=1200" : "-timeout=10",
+                     "-rss_limit_mb=4096", "-handle_fpe=0", fmt::format("-max_len={}", longest)},
+                    std::move(variables), [this] { return stop_.load(); });
+    other_cpu_seconds_ += end.cpu_seconds;
+    summary_.fuzzing_cpu_seconds += end.cpu_seconds;
+    const std::string units = after(end.text, "stat::number_of_executed_units: ");
+    if (!units.empty()) summary_.executions += std::atoll(units.c_str());
+    return end;
+  }
+
+  void judge(const Case& c, std::uint64_t index) {
     tick("judging");
-    const Case c = case_of_artifact(artifact);
     const Judged judged = judge_cases({c}, judge_, table_, scheduler_, Company::kStock).front();
     bool seen = false;
     for (const Verdict& verdict : judged.verdicts) {
@@ -235,7 +285,7 @@ class Loop {
     show_(status_);
   }
 
-  const ValueCampaignOptions& options_;
+  const LibFuzzerCampaignOptions& options_;
   const OpTable& table_;
   const std::atomic<bool>& stop_;
   const std::function<void(const CampaignStatus&)>& show_;
@@ -249,7 +299,7 @@ class Loop {
   std::int64_t campaign_ = 0;
   std::uint64_t next_ = 0;
   double other_cpu_seconds_ = 0;  // of compilers and fuzzers
-  ValueCampaignSummary summary_;
+  LibFuzzerCampaignSummary summary_;
   CampaignStatus status_;
   const Clock::time_point start_ = Clock::now();
   const double own_cpu_at_start_ = own_cpu_seconds();
@@ -257,9 +307,9 @@ class Loop {
 
 }  // namespace
 
-ValueCampaignSummary run_value_campaign(const ValueCampaignOptions& options, const OpTable& table,
-                                        const std::atomic<bool>& stop,
-                                        const std::function<void(const CampaignStatus&)>& show) {
+LibFuzzerCampaignSummary run_libfuzzer_campaign(
+    const LibFuzzerCampaignOptions& options, const OpTable& table, const std::atomic<bool>& stop,
+    const std::function<void(const CampaignStatus&)>& show) {
   return Loop(options, table, stop, show).run();
 }
 

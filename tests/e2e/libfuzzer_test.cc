@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
 #include "kernels/folder.h"
+#include "ops/table.h"
+#include "systems/scheduler.h"
 #include "tests/e2e/binary.h"
 
 namespace ulpfuzz {
@@ -109,7 +112,7 @@ TEST(Operators, ARightOneIsCleanAndAPlantedFaultOfRareValuesIsConfirmedAndReduce
   ASSERT_EQ(planted.status, 1) << planted.err;
   EXPECT_EQ(planted.json().at("stopped_at"), 1);
   EXPECT_EQ(planted.json().at("confirmed"), 1);
-  const auto finding = planted.json().at("findings").at(0);
+  const nlohmann::json finding = planted.json().at("findings").at(0);
   EXPECT_EQ(finding.at("system"), "eager@py[fault=round-half-away]");
   EXPECT_TRUE(finding.at("reduced"));
 
@@ -124,6 +127,52 @@ TEST(Operators, ARightOneIsCleanAndAPlantedFaultOfRareValuesIsConfirmedAndReduce
   const Output right =
       ulpfuzz_run({"judge", artifact.string(), "--systems", "eager@cpp", "--json"});
   EXPECT_EQ(right.status, 0) << right.err;
+}
+
+// What Inductor lowered and where it fell back is counted where a fuzzer asks for it.
+TEST(Guided, LoweringsAndFallbacksAreCounted) {
+  Folder folder;
+  write_text(folder / "case.json", R"({
+    "ulpfuzz": 1,
+    "program": {
+      "inputs": [{"name": "x", "dtype": "float32", "shape": [8, 8]}],
+      "nodes": [
+        {"name": "y", "op": "aten.tanh.default", "args": {"self": {"ref": "x"}}},
+        {"name": "z", "op": "aten.cumprod.default", "args": {"self": {"ref": "y"}, "dim": {"int": 0}}},
+        {"name": "w", "op": "aten.sort.default", "args": {"self": {"ref": "z"}}}],
+      "outputs": ["w"]
+    },
+    "inputs": {"x": {"fill": {"kind": "normal", "seed": 0}}},
+    "cotangents": [null]
+  })");
+  const Case c = read_case((folder / "case.json").string());
+  RunRequest request{c, {"inductor", {}, ""}};
+  ::setenv("ULPFUZZ_OBSERVE", "1", 1);
+  const ulpfuzz::Run run = Scheduler(op_table(), {}).run({&request, 1}, Company::kSingle).front();
+  ::unsetenv("ULPFUZZ_OBSERVE");
+  ASSERT_TRUE(run.completed()) << run.exception_message;
+  EXPECT_EQ(run.counters.at("lowered aten.tanh.default"), 1);
+  EXPECT_EQ(run.counters.at("fallback aten.sort.stable"), 1);
+  EXPECT_GT(run.counters.at("guards"), 0);
+  EXPECT_GT(run.counters.at("nodes_before_fusion"), 1);
+}
+
+// From an empty corpus: cases with a product are come upon, and are findings, reduced, in the
+// store.
+TEST(Guided, APlantedFaultIsComeUponFromNothing) {
+  Folder folder;
+  const Output output = ulpfuzz_run({"fuzz", "--guided", "--systems", "eager@cpp", "--fault",
+                                     "scale=1.5", "--seed", "1", "--cases", "1", "--each", "20s",
+                                     "--json", "--store", (folder / "store").string()});
+  if (output.status == kUnavailable) GTEST_SKIP() << output.err;
+  ASSERT_EQ(output.status, 1) << output.err;
+  const auto object = output.json();
+  EXPECT_GE(object.at("confirmed"), 1);
+  const auto& findings = object.at("findings");
+  EXPECT_TRUE(std::ranges::any_of(findings, [](const auto& finding) {
+    return finding.at("verdict") == "wrong" && finding.at("system") == "eager@cpp[fault=scale=1.5]";
+  })) << findings;
+  EXPECT_GT(std::distance(fs::directory_iterator(folder / "store" / "cases" / "corpus"), {}), 5);
 }
 
 }  // namespace
