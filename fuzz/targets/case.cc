@@ -27,8 +27,9 @@
 // from exact are counters (fuzz/observed.h), by which libFuzzer keeps cases.
 //
 // ULPFUZZ_SYSTEMS: systems beside eager, "inductor" where it is not set. ULPFUZZ_FOUND names a
-// folder in which cases with a finding are left, NAME.json; without it the first one aborts, with a
-// line that says what it is.
+// folder in which cases with a finding are left, NAME.json; without it the first finding of one of
+// these systems aborts, with a line that says what it is. With ULPFUZZ_CASES=drawn every case is
+// drawn, whatever libFuzzer has learned: what feedback is worth is measured against that.
 namespace {
 
 using namespace ulpfuzz;
@@ -69,8 +70,8 @@ class Target {
 
   std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
     const std::optional<Case> c = read({reinterpret_cast<const char*>(data), size});  // NOLINT
-    return write(c && seed % 4 != 0 ? mutate_case(*c, seed, op_table(), profile_)
-                                     : generate_case(seed, 0, op_table(), profile_),
+    return write(c && !drawn_ && seed % 4 != 0 ? mutate_case(*c, seed, op_table(), profile_)
+                                               : generate_case(seed, 0, op_table(), profile_),
                  data, size, most);
   }
 
@@ -117,6 +118,10 @@ class Target {
     }
     seen_.emplace_back(what, operators);
     if (found_.empty()) {
+      const bool asked = std::ranges::any_of(judge_.systems, [&](const SystemSpec& system) {
+        return to_string(system) == verdict.system;
+      });
+      if (!asked) return;
       std::fprintf(stderr, "ulpfuzz: %s\n", what.c_str());
       std::abort();
     }
@@ -124,6 +129,7 @@ class Target {
   }
 
   const fs::path found_ = variable("ULPFUZZ_FOUND", "");
+  const bool drawn_ = variable("ULPFUZZ_CASES", "") == "drawn";
   Scheduler scheduler_;
   JudgeOptions judge_;
   Profile profile_;

@@ -9,7 +9,9 @@
 #include <sstream>
 
 #include "kernels/folder.h"
+#include "kernels/layouts.h"
 #include "ops/table.h"
+#include "systems/kernel_export.h"
 #include "systems/scheduler.h"
 #include "tests/e2e/binary.h"
 
@@ -127,6 +129,68 @@ TEST(Operators, ARightOneIsCleanAndAPlantedFaultOfRareValuesIsConfirmedAndReduce
   const Output right =
       ulpfuzz_run({"judge", artifact.string(), "--systems", "eager@cpp", "--json"});
   EXPECT_EQ(right.status, 0) << right.err;
+}
+
+// Each target on files, as libFuzzer or, where clang's runtime is not, as a replayer.
+fs::path target(const std::string& name) {
+  const fs::path fuzzer = build_folder() / ("fuzz_" + name);
+  return fs::exists(fuzzer) ? fuzzer : build_folder() / ("replay_" + name);
+}
+
+Output replay(const std::string& name, std::vector<std::string> variables, const fs::path& file) {
+  variables.insert(variables.begin(), "/usr/bin/env");
+  variables.insert(variables.end(),
+                   {"ASAN_OPTIONS=detect_leaks=0", target(name).string(), file.string()});
+  return run_program(variables);
+}
+
+Case program(const std::string& name) {
+  return read_case("fuzz/targets/programs/" + name + ".json");
+}
+
+TEST(Replayers, OfOperatorsSeeAPlantedFault) {
+  Folder folder;
+  write_layout_folder(folder / "round", layouts(program("round"), op_table()));
+  const std::string half("\x01\x00\x00\x20\x40", 5);  // in the second layout, 2.5
+  write_text(folder / "half", half);
+  const std::string subject = "ULPFUZZ_OPERATOR=" + (folder / "round").string();
+  const Output right = replay("operator", {subject}, folder / "half");
+  EXPECT_EQ(right.status, 0) << right.err;
+  const Output planted =
+      replay("operator", {subject, "ULPFUZZ_FAULT=round-half-away"}, folder / "half");
+  EXPECT_NE(planted.status, 0);
+  EXPECT_THAT(planted.err, HasSubstr("ulpfuzz: wrong: output 0["));
+}
+
+TEST(Replayers, OfKernelsSeeAFaultOfTheCompiler) {
+  Folder folder;
+  Scheduler scheduler(op_table(), {});
+  for (const std::string name : {"tanh", "asinh"}) {
+    const Case c = program(name);
+    const KernelFolder kernel = write_kernel_folder(
+        folder / name, c, export_kernels(c, {"inductor", {}, ""}, op_table(), scheduler));
+    std::vector<std::string> command = kernel_compile_command(kernel, "c++", false);
+    command.insert(command.begin(), "/usr/bin/env");
+    const Output compiled = run_program(command);
+    ASSERT_EQ(compiled.status, 0) << compiled.err;
+    write_text(folder / "large", std::string("\x00\x00\x80\x60", 4));  // 2^66
+    const Output ended =
+        replay("kernel", {"ULPFUZZ_KERNEL=" + kernel.folder.string()}, folder / "large");
+    EXPECT_EQ(ended.status == 0, name == "tanh") << ended.err;
+    if (name == "asinh") {
+      EXPECT_THAT(ended.err, HasSubstr("ulpfuzz: nan-mismatch: output 0["));
+    }
+  }
+}
+
+TEST(Replayers, OfCasesSeeAPlantedFault) {
+  Folder folder;
+  const std::string file = "fuzz/targets/programs/tanh.json";
+  EXPECT_EQ(replay("case", {"ULPFUZZ_SYSTEMS=eager@cpp"}, file).status, 0);
+  const Output planted =
+      replay("case", {"ULPFUZZ_SYSTEMS=eager@cpp[fault=one-element=0.03]"}, file);
+  EXPECT_NE(planted.status, 0);
+  EXPECT_THAT(planted.err, HasSubstr("ulpfuzz: eager@cpp[fault=one-element=0.03]: wrong"));
 }
 
 // What Inductor lowered and where it fell back is counted where a fuzzer asks for it.
