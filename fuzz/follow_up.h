@@ -34,8 +34,8 @@ class FollowUp {
   };
   enum class Outcome : std::uint8_t { kKnown, kNew, kLost };
   // kLost: it was not seen again, or was given up.
-  Outcome follow(const Case& c, const Verdict& verdict, std::int64_t campaign,
-                 std::uint64_t index, const Limits& limits);
+  Outcome follow(const Case& c, const Verdict& verdict, std::int64_t campaign, std::uint64_t index,
+                 const Limits& limits);
 
   const std::vector<CampaignFinding>& found() const { return found_; }  // kNew ones
 

@@ -12,7 +12,7 @@
 #include "kernels/artifact.h"
 #include "kernels/elements.h"
 #include "kernels/folder.h"
-#include "kernels/layouts.h"
+#include "kernels/variants.h"
 #include "systems/kernel_export.h"
 #include "systems/kinds.h"
 #include "systems/process.h"
@@ -39,6 +39,8 @@ std::string after(const std::string& text, std::string_view mark) {
   const std::size_t begin = at + mark.size();
   return text.substr(begin, text.find('\n', begin) - begin);
 }
+
+constexpr int kSizes = 3;  // in which kernels of dynamic sizes are fuzzed, beside the case's own
 
 using Target = LibFuzzerCampaignOptions::Target;
 
@@ -119,8 +121,9 @@ class Loop {
     const fs::path folder = fs::absolute(options_.store) / (kernels_ ? "kernels" : "operators") /
                             fmt::format("{}-{}", options_.seed, index);
     try {
-      const Case c = kernels_ ? prepare_kernels(folder, index) : prepare_operator(folder, index);
-      if (!fuzz(folder, c, index) && !options_.keep) fs::remove_all(folder);
+      const std::vector<Case> variants =
+          kernels_ ? prepare_kernels(folder, index) : prepare_operator(folder, index);
+      if (!fuzz(folder, variants, index) && !options_.keep) fs::remove_all(folder);
     } catch (const NotAvailable&) {
       throw;
     } catch (const Error& error) {
@@ -158,20 +161,24 @@ class Loop {
   }
 
   // Leave in the folder what the fuzzer runs.
-  Case prepare_kernels(const fs::path& folder, std::uint64_t index) {
+  std::vector<Case> prepare_kernels(const fs::path& folder, std::uint64_t index) {
     tick("compiling");
     const Case c = options_.test ? forward_alone(*options_.test)
                                  : kernel_case(options_.seed, index, table_, options_.only);
-    const std::string answer = export_kernels(c, options_.system, table_, scheduler_);
-    compile(write_kernel_folder(folder, c, answer));
-    return c;
+    const std::vector<Case> variants = c.environment.dynamic
+                                           ? sizes(c, kSizes, options_.seed + index, table_)
+                                           : std::vector<Case>{c};
+    const std::string answer = export_kernels(variants, options_.system, table_, scheduler_);
+    compile(write_kernel_folder(folder, variants, answer));
+    return variants;
   }
 
-  Case prepare_operator(const fs::path& folder, std::uint64_t index) {
+  std::vector<Case> prepare_operator(const fs::path& folder, std::uint64_t index) {
     const Case c =
         options_.test ? *options_.test : operator_case(options_.seed, index, table_, options_.only);
-    write_layout_folder(folder, layouts(c, table_));
-    return c;
+    const std::vector<Case> variants = layouts(c, table_);
+    write_variants(folder, variants);
+    return variants;
   }
 
   void compile(const KernelFolder& kernel) {
@@ -189,7 +196,7 @@ class Loop {
 
   // Until the program's time is over: a kind of fault that was seen is passed over from then on, so
   // that it does not hide the next. Whether there was any.
-  bool fuzz(const fs::path& folder, const Case& c, std::uint64_t index) {
+  bool fuzz(const fs::path& folder, const std::vector<Case>& variants, std::uint64_t index) {
     const auto begin = Clock::now();
     ++summary_.fuzzed;
     std::string seen;  // kinds
@@ -198,7 +205,7 @@ class Loop {
       double left = std::min(options_.seconds_each - seconds_since(begin), seconds_left());
       if (seen.empty()) left = std::max(left, 1.0);
       if (left < 1) break;
-      const Stop stop = fuzz_for(folder, c, index, left, seen);
+      const Stop stop = fuzz_for(folder, variants, index, left, seen);
       if (stop.artifact.empty()) break;
       ++summary_.stopped_at;
       judge(case_of_artifact(stop.artifact), index);
@@ -213,11 +220,13 @@ class Loop {
     std::string kind;   // "wrong", "nan-mismatch"; "" of what a sanitizer saw
   };
   // Until libFuzzer stops at something.
-  Stop fuzz_for(const fs::path& folder, const Case& c, std::uint64_t index, double seconds,
-                const std::string& passed_over) {
-    tick("fuzzing " + c.program.nodes.back().op);
+  Stop fuzz_for(const fs::path& folder, const std::vector<Case>& variants, std::uint64_t index,
+                double seconds, const std::string& passed_over) {
+    tick("fuzzing " + variants.front().program.nodes.back().op);
+    std::size_t longest = 64;
+    for (const Case& c : variants) longest = std::max(longest, InputElements(c).bytes() + 1);
     const ProgramEnd end =
-        run_fuzzer(folder, seconds, index, std::max<std::size_t>(InputElements(c).bytes() + 1, 64),
+        run_fuzzer(folder, seconds, index, longest,
                    {{kernels_ ? "ULPFUZZ_KERNEL" : "ULPFUZZ_OPERATOR", folder.string()},
                     {"ULPFUZZ_PASS", passed_over},
                     {"ULPFUZZ_FAULT", fault_},

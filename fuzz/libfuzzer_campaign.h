@@ -54,7 +54,7 @@ struct LibFuzzerCampaignSummary {
 
 // The corpus of cases is in `store`/cases/corpus, and grows from campaign to campaign. Folders of
 // programs are in `store`/kernels/SEED-INDEX (kernels/folder.h) or
-// `store`/operators/SEED-INDEX (kernels/layouts.h). Throws NotAvailable without clang or the
+// `store`/operators/SEED-INDEX (kernels/variants.h). Throws NotAvailable without clang or the
 // system.
 LibFuzzerCampaignSummary run_libfuzzer_campaign(
     const LibFuzzerCampaignOptions& options, const OpTable& table, const std::atomic<bool>& stop,

@@ -65,6 +65,7 @@ Case kernel_case(std::uint64_t seed, std::uint64_t index, const OpTable& table,
   profile.layout_share = 0.2;
   Case c = generate_case(seed, index, table, profile);
   c.environment = Environment();
+  c.environment.dynamic = index % 4 == 3;
   return c;
 }
 

@@ -8,11 +8,12 @@
 
 namespace ulpfuzz {
 
-// What campaigns over values draw (fuzz/libfuzzer_campaign.h): on a CPU, with one thread, of few and
-// small tensors. Case `index` of the stream; `only` as Profile::only. Throw Error as
+// What campaigns over values draw (fuzz/libfuzzer_campaign.h): on a CPU, with one thread, of few
+// and small tensors. Case `index` of the stream; `only` as Profile::only. Throw Error as
 // generate_case() does.
 
-// For generated kernels: forward; every other one has one operator alone.
+// For generated kernels: forward; every other one has one operator alone, every fourth one is
+// compiled for sizes of any kind.
 Case kernel_case(std::uint64_t seed, std::uint64_t index, const OpTable& table,
                  const std::string& only);
 

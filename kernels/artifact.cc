@@ -8,8 +8,7 @@
 
 #include "ir/error.h"
 #include "kernels/elements.h"
-#include "kernels/folder.h"
-#include "kernels/layouts.h"
+#include "kernels/variants.h"
 
 namespace ulpfuzz {
 
@@ -17,7 +16,7 @@ namespace fs = std::filesystem;
 
 bool is_artifact(const fs::path& file) {
   if (!fs::is_regular_file(file) || file.extension() == ".json") return false;
-  return is_kernel_folder(file.parent_path()) || is_layout_folder(file.parent_path());
+  return has_variants(file.parent_path());
 }
 
 Case case_of_artifact(const fs::path& file) {
@@ -26,13 +25,8 @@ Case case_of_artifact(const fs::path& file) {
   const std::vector<char> read{std::istreambuf_iterator<char>(stream), {}};
   std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(read.data()),  // NOLINT
                                       read.size());
-  Case test;
-  if (is_kernel_folder(file.parent_path())) {
-    test = read_kernel_folder(file.parent_path()).test;
-  } else {
-    const std::vector<Case> all = read_layout_folder(file.parent_path());
-    test = all[picked_layout(bytes, all.size())];
-  }
+  const std::vector<Case> variants = read_variants(file.parent_path());
+  const Case& test = variants[picked_variant(bytes, variants.size())];
   const InputElements elements(test);
   std::vector<std::byte> whole(elements.bytes());
   elements.expand(bytes, whole);

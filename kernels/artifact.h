@@ -6,9 +6,8 @@
 
 namespace ulpfuzz {
 
-// What a fuzzer leaves beside the program that it ran: in a folder of kernels (kernels/folder.h)
-// the elements of one input, in one of layouts (kernels/layouts.h) a byte that picks the layout,
-// then the elements.
+// What a fuzzer leaves beside the variants of the program that it ran (kernels/variants.h): where
+// there are several a byte that picks one, then elements (kernels/elements.h).
 bool is_artifact(const std::filesystem::path& file);
 
 // The program with those elements as literals. Throws Error.

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "ir/error.h"
+#include "kernels/variants.h"
 
 namespace ulpfuzz {
 namespace {
@@ -68,6 +69,8 @@ bool for_gcc_alone(const std::string& flag) {
 
 }  // namespace
 
+std::string kernel_entry(std::size_t variant) { return fmt::format("ulpfuzz_kernels_{}", variant); }
+
 std::string kernel_source(const KernelExport& exported) {
   std::string text = "#include <cstddef>\n";
   static const std::regex include(R"re(#\s*include[^\n]*)re");
@@ -81,17 +84,23 @@ std::string kernel_source(const KernelExport& exported) {
   for (std::size_t i = 0; i < exported.kernels.size(); ++i) {
     text += in_namespace(exported.kernels[i], i);
   }
-  text += fmt::format("extern \"C\" void {}(std::byte* const* buffers) {{\n", kKernelEntry);
-  for (const KernelExport::Call& call : exported.calls) text += call_text(exported, call);
-  return text + "}\n";
+  for (std::size_t i = 0; i < exported.bindings.size(); ++i) {
+    text += fmt::format("extern \"C\" void {}(std::byte* const* buffers) {{\n", kernel_entry(i));
+    for (const KernelExport::Call& call : exported.bindings[i].calls) {
+      text += call_text(exported, call);
+    }
+    text += "}\n";
+  }
+  return text;
 }
 
-KernelFolder write_kernel_folder(const fs::path& folder, const Case& test,
+KernelFolder write_kernel_folder(const fs::path& folder, const std::vector<Case>& variants,
                                  const std::string& answer) {
-  KernelFolder kernel{folder, test, kernel_export(answer, (folder / "kernels.json").string())};
-  if (kernel.exported.calls.empty()) throw Error("kernels", "the program has none");
-  fs::create_directories(folder);
-  write_file(folder / "case.json", to_pretty_json(test));
+  KernelFolder kernel{folder, variants, kernel_export(answer, (folder / "kernels.json").string())};
+  for (const KernelExport::Binding& binding : kernel.exported.bindings) {
+    if (binding.calls.empty()) throw Error("kernels", "the program has none");
+  }
+  write_variants(folder, variants);
   write_file(folder / "kernels.json", answer);
   write_file(folder / "kernels.cc", kernel_source(kernel.exported));
   return kernel;
@@ -99,12 +108,12 @@ KernelFolder write_kernel_folder(const fs::path& folder, const Case& test,
 
 KernelFolder read_kernel_folder(const fs::path& folder) {
   const fs::path answer = folder / "kernels.json";
-  return {folder, read_case((folder / "case.json").string()),
-          kernel_export(read_file(answer), answer.string())};
-}
-
-bool is_kernel_folder(const fs::path& folder) {
-  return fs::exists(folder / "kernels.json") && fs::exists(folder / "case.json");
+  KernelFolder kernel{folder, read_variants(folder),
+                      kernel_export(read_file(answer), answer.string())};
+  if (kernel.variants.size() != kernel.exported.bindings.size()) {
+    throw Error(folder.string(), "has not the kernels of its variants");
+  }
+  return kernel;
 }
 
 std::vector<std::string> kernel_compile_command(const KernelFolder& kernel,

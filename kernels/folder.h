@@ -11,28 +11,27 @@ namespace ulpfuzz {
 
 // The exported kernels of one program on disk, as a target of fuzzing:
 //
-//   case.json    the program
-//   kernels.json the host's answer (systems/kernel_export.h)
-//   kernels.cc   the kernels, each in a namespace, and an entry that makes all calls
-//   kernels.so   that, compiled
+//   variant-N.json  the program in each of its sizes (kernels/variants.h)
+//   kernels.json    the host's answer (systems/kernel_export.h)
+//   kernels.cc      the kernels, each in a namespace, and for each variant an entry that makes all
+//   calls kernels.so      that, compiled
 //
 // and, from fuzzing, what libFuzzer leaves: corpus/, crash-* (kernels/artifact.h).
-inline constexpr const char* kKernelEntry = "ulpfuzz_kernels";  // void (std::byte* const* buffers)
+std::string kernel_entry(std::size_t variant);  // of a void (std::byte* const* buffers)
 
 struct KernelFolder {
   std::filesystem::path folder;
-  Case test;
+  std::vector<Case> variants;
   KernelExport exported;
 };
 
 // The text of kernels.cc.
 std::string kernel_source(const KernelExport& exported);
 
-// Writes case.json, kernels.json and kernels.cc. Throws Error.
-KernelFolder write_kernel_folder(const std::filesystem::path& folder, const Case& test,
-                                 const std::string& answer);
+// Writes all but kernels.so. Throws Error.
+KernelFolder write_kernel_folder(const std::filesystem::path& folder,
+                                 const std::vector<Case>& variants, const std::string& answer);
 KernelFolder read_kernel_folder(const std::filesystem::path& folder);  // throws Error
-bool is_kernel_folder(const std::filesystem::path& folder);
 
 // The C++ compiler's command for kernels.so. With `sanitize` (clang++) under libFuzzer's coverage
 // and those checks of AddressSanitizer and UndefinedBehaviorSanitizer whose findings are faults of

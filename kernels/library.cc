@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "ir/error.h"
-#include "kernels/folder.h"
 #include "oracle/odometer.h"
 
 namespace ulpfuzz {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t kAlignment = 64;  // of torch's allocator
 
@@ -39,18 +41,22 @@ bool in_order(const std::vector<std::int64_t>& positions) {
 
 }  // namespace
 
-KernelLibrary::KernelLibrary(const std::filesystem::path& library, const KernelExport& exported,
-                             const Case& bound, const InputElements& elements)
+KernelLibrary::KernelLibrary(const KernelFolder& kernel, std::size_t variant,
+                             const InputElements& elements)
     : elements_(elements) {
-  handle_ = ::dlopen(std::filesystem::absolute(library).c_str(), RTLD_NOW | RTLD_LOCAL);
+  const fs::path library = kernel.folder / "kernels.so";
+  const Case& test = kernel.variants[variant];
+  const KernelExport::Binding& binding = kernel.exported.bindings[variant];
+  handle_ = ::dlopen(fs::absolute(library).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) throw Error(library.string(), ::dlerror());
-  entry_ = reinterpret_cast<void (*)(std::byte* const*)>(::dlsym(handle_, kKernelEntry));  // NOLINT
+  entry_ = reinterpret_cast<void (*)(std::byte* const*)>(  // NOLINT
+      ::dlsym(handle_, kernel_entry(variant).c_str()));
   if (entry_ == nullptr) throw Error(library.string(), ::dlerror());
-  for (const KernelExport::Buffer& buffer : exported.buffers) {
+  for (const KernelExport::Buffer& buffer : binding.buffers) {
     const auto bytes = static_cast<std::size_t>(buffer.bytes);
     Block block{{allocate(bytes), [](void* memory) { std::free(memory); }}, bytes};
     if (!buffer.input.empty()) {
-      block.input = input_named(bound, buffer.input);
+      block.input = input_named(test, buffer.input);
       const auto& input = elements.inputs()[static_cast<std::size_t>(block.input)];
       if (bytes < static_cast<std::size_t>(input.storage) * input.width) {
         throw Error(buffer.input, "does not fit into its buffer");
@@ -63,7 +69,7 @@ KernelLibrary::KernelLibrary(const std::filesystem::path& library, const KernelE
     pointers_.push_back(block.memory.get());
     blocks_.push_back(std::move(block));
   }
-  for (const KernelExport::Output& out : exported.outputs) {
+  for (const KernelExport::Output& out : binding.outputs) {
     const TensorLayout& layout = out.layout;
     Output output;
     output.base = pointers_[static_cast<std::size_t>(out.buffer)];

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "kernels/elements.h"
+#include "kernels/folder.h"
 #include "kernels/subject.h"
-#include "systems/kernel_export.h"
 
 namespace ulpfuzz {
 
@@ -19,9 +18,9 @@ namespace ulpfuzz {
 // processes that are nothing but a test of it make one.
 class KernelLibrary : public Subject {
  public:
-  // Throws Error when the library cannot be loaded or is of another export.
-  KernelLibrary(const std::filesystem::path& library, const KernelExport& exported,
-                const Case& bound, const InputElements& elements);
+  // Of one variant. Throws Error when the library cannot be loaded or is of another export.
+  // Refers to both.
+  KernelLibrary(const KernelFolder& kernel, std::size_t variant, const InputElements& elements);
   ~KernelLibrary() override;
   KernelLibrary(const KernelLibrary&) = delete;
   KernelLibrary& operator=(const KernelLibrary&) = delete;

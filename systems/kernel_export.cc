@@ -1,6 +1,5 @@
 #include "systems/kernel_export.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "ir/error.h"
@@ -13,6 +12,7 @@ namespace ulpfuzz {
 namespace {
 
 constexpr std::size_t kMostKernels = 256;
+constexpr std::size_t kMostBindings = 64;
 constexpr std::size_t kMostBuffers = 4096;
 constexpr std::size_t kMostArguments = 256;
 constexpr std::size_t kLongestSource = std::size_t{4} << 20;
@@ -56,32 +56,35 @@ KernelExport::Buffer buffer_of(const JsonReader& about) {
   return buffer;
 }
 
-KernelExport::Call call_of(const JsonReader& about, const KernelExport& read) {
+KernelExport::Call call_of(const JsonReader& about, const KernelExport& read,
+                           const KernelExport::Binding& binding) {
   about.only({"kernel", "arguments"});
   KernelExport::Call call;
-  call.kernel =
-      static_cast<int>(about.at("kernel").integer_in(0, std::ssize(read.kernels) - 1));
+  call.kernel = static_cast<int>(about.at("kernel").integer_in(0, std::ssize(read.kernels) - 1));
   for (const JsonReader& argument : about.at("arguments").elements(kMostArguments)) {
     if (!argument.json().is_object()) {
       call.arguments.emplace_back(argument.integer());
       continue;
     }
     argument.only({"buffer", "offset"});
-    const std::int64_t buffer = argument.at("buffer").integer_in(0, std::ssize(read.buffers) - 1);
-    const std::int64_t bytes = read.buffers[static_cast<std::size_t>(buffer)].bytes;
-    call.arguments.emplace_back(
-        KernelExport::Pointer{static_cast<int>(buffer), argument.at("offset").integer_in(0, bytes)});
+    const std::int64_t buffer =
+        argument.at("buffer").integer_in(0, std::ssize(binding.buffers) - 1);
+    const std::int64_t bytes = binding.buffers[static_cast<std::size_t>(buffer)].bytes;
+    call.arguments.emplace_back(KernelExport::Pointer{static_cast<int>(buffer),
+                                                      argument.at("offset").integer_in(0, bytes)});
   }
   const auto& kernel = read.kernels[static_cast<std::size_t>(call.kernel)];
-  if (call.arguments.size() != kernel.arguments.size()) about.fail("has not its kernel's arguments");
+  if (call.arguments.size() != kernel.arguments.size())
+    about.fail("has not its kernel's arguments");
   return call;
 }
 
-KernelExport::Output output_of(const JsonReader& about, const KernelExport& read) {
+KernelExport::Output output_of(const JsonReader& about, const KernelExport::Binding& binding) {
   about.only({"buffer", "dtype", "shape", "strides", "offset"});
   KernelExport::Output output;
-  output.buffer = static_cast<int>(about.at("buffer").integer_in(0, std::ssize(read.buffers) - 1));
-  const std::int64_t bytes = read.buffers[static_cast<std::size_t>(output.buffer)].bytes;
+  output.buffer =
+      static_cast<int>(about.at("buffer").integer_in(0, std::ssize(binding.buffers) - 1));
+  const std::int64_t bytes = binding.buffers[static_cast<std::size_t>(output.buffer)].bytes;
   TensorLayout& layout = output.layout;
   layout.dtype = about.at("dtype").dtype();
   layout.shape = about.at("shape").integers(64);
@@ -102,17 +105,38 @@ KernelExport::Output output_of(const JsonReader& about, const KernelExport& read
   return output;
 }
 
+KernelExport::Binding binding_of(const JsonReader& about, const KernelExport& read) {
+  about.only({"buffers", "calls", "outputs", "values"});
+  KernelExport::Binding binding;
+  for (const JsonReader& buffer : about.at("buffers").elements(kMostBuffers)) {
+    binding.buffers.push_back(buffer_of(buffer));
+  }
+  for (const JsonReader& call : about.at("calls").elements(kMostKernels)) {
+    binding.calls.push_back(call_of(call, read, binding));
+  }
+  for (const JsonReader& output : about.at("outputs").elements(1024)) {
+    binding.outputs.push_back(output_of(output, binding));
+  }
+  for (const JsonReader& value : about.at("values").elements(1024)) {
+    binding.values.push_back(bytes_of(value));
+  }
+  if (binding.values.size() != binding.outputs.size()) about.fail("outputs without values");
+  return binding;
+}
+
 }  // namespace
 
-std::string export_kernels(const Case& lowered, const SystemSpec& inductor, const OpTable& table,
-                           Scheduler& scheduler) {
-  RunRequest request;
-  request.test = lowered;
-  request.system = inductor;
+std::string export_kernels(const std::vector<Case>& lowered, const SystemSpec& inductor,
+                           const OpTable& table, Scheduler& scheduler) {
   if (inductor.name != "inductor") throw Error(inductor.name, "has no kernels to export");
-  verify(request.test, table);
+  std::vector<RunRequest> requests;
+  for (const Case& c : lowered) {
+    verify(c, table);
+    requests.push_back({c, inductor});
+  }
   const auto message = [&](std::int64_t id, const Limits& limits) {
-    const std::array<const RunRequest*, 1> pack{&request};
+    std::vector<const RunRequest*> pack;
+    for (const RunRequest& request : requests) pack.push_back(&request);
     Json json = Json::parse(run_message(id, pack, limits, true, "python", table));
     json["type"] = "kernels";
     return json.dump();
@@ -132,19 +156,10 @@ KernelExport kernel_export(const std::string& answer, const std::string& place) 
   for (const JsonReader& kernel : captured.at("kernels").elements(kMostKernels)) {
     read.kernels.push_back(kernel_of(kernel));
   }
-  for (const JsonReader& buffer : captured.at("buffers").elements(kMostBuffers)) {
-    read.buffers.push_back(buffer_of(buffer));
+  for (const JsonReader& binding : captured.at("bindings").elements(kMostBindings)) {
+    read.bindings.push_back(binding_of(binding, read));
   }
-  for (const JsonReader& call : captured.at("calls").elements(kMostKernels)) {
-    read.calls.push_back(call_of(call, read));
-  }
-  for (const JsonReader& output : captured.at("outputs").elements(1024)) {
-    read.outputs.push_back(output_of(output, read));
-  }
-  for (const JsonReader& value : captured.at("values").elements(1024)) {
-    read.values.push_back(bytes_of(value));
-  }
-  if (read.values.size() != read.outputs.size()) captured.fail("outputs without values");
+  if (read.bindings.empty()) captured.fail("has no binding");
   const JsonReader compiler = captured.at("compiler");
   read.compiler = {strings_of(compiler.at("definitions")), strings_of(compiler.at("include")),
                    strings_of(compiler.at("flags")), strings_of(compiler.at("vector")),

@@ -16,7 +16,8 @@
 namespace ulpfuzz {
 
 // The C++ kernels that Inductor generated for a program, with all that is needed to run them
-// without it: storages, and calls with pointers into them (systems/python/kernel_export.py).
+// without it, in each of some sizes: storages, and calls with pointers into them
+// (systems/python/kernel_export.py).
 struct KernelExport {
   struct Kernel {
     std::string source;                  // of `extern "C" void kernel(...)`
@@ -43,20 +44,26 @@ struct KernelExport {
     std::vector<std::string> definitions, include, flags, vector, libraries;
   };
 
+  struct Binding {  // of the program's sizes
+    std::vector<Buffer> buffers;
+    std::vector<Call> calls;
+    std::vector<Output> outputs;                 // of the program, in order
+    std::vector<std::vector<std::byte>> values;  // of each output, row-major, on input set 0
+  };
+
   std::vector<Kernel> kernels;
-  std::vector<Buffer> buffers;
-  std::vector<Call> calls;
-  std::vector<Output> outputs;                 // of the program, in order
-  std::vector<std::vector<std::byte>> values;  // of each output, row-major, on input set 0
+  std::vector<Binding> bindings;  // one for each case that was exported
   Compiler compiler;
   std::map<std::string, std::string> versions;
 };
 
-// The host's answer for the case: forward only, symbols bound. JSON, which kernel_export() reads.
-// `inductor`: the system, with options and environment. Throws Error where something else than
-// kernels has a part in the program, NotAvailable where there is no such system.
-std::string export_kernels(const Case& lowered, const SystemSpec& inductor, const OpTable& table,
-                           Scheduler& scheduler);
+// The host's answer for the cases, which are one program in other sizes (the first one's is what is
+// compiled; the environment is dynamic where there are several): forward only. JSON, which
+// kernel_export() reads. `inductor`: the system, with options and environment. Throws Error where
+// something else than kernels has a part in the program, NotAvailable where there is no such
+// system.
+std::string export_kernels(const std::vector<Case>& lowered, const SystemSpec& inductor,
+                           const OpTable& table, Scheduler& scheduler);
 
 // Reads it. Every number is checked: pointers lie inside of buffers, outputs too. Throws Error.
 KernelExport kernel_export(const std::string& answer, const std::string& place);

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
-#include <vector>
+#include <string>
 
 #include "fuzz/targets/value_target.h"
 #include "kernels/folder.h"
@@ -21,12 +21,10 @@ ValueTarget& target() {
     const std::string folder = required_variable(
         "ULPFUZZ_KERNEL", "must name a folder that 'ulpfuzz fuzz --kernels' made");
     try {
-      const KernelFolder kernel = read_kernel_folder(folder);
-      auto elements = std::make_unique<InputElements>(kernel.test);
-      std::vector<std::unique_ptr<Subject>> subjects;
-      subjects.push_back(std::make_unique<KernelLibrary>(kernel.folder / "kernels.so",
-                                                         kernel.exported, kernel.test, *elements));
-      return new ValueTarget(kernel.test, std::move(elements), std::move(subjects));
+      static const KernelFolder& kernel = *new KernelFolder(read_kernel_folder(folder));
+      return new ValueTarget(kernel.variants, [](std::size_t i, const InputElements& elements) {
+        return std::make_unique<KernelLibrary>(kernel, i, elements);
+      });
     } catch (const std::exception& error) {
       std::fprintf(stderr, "%s\n", error.what());
       std::exit(2);

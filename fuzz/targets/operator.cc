@@ -7,13 +7,13 @@
 
 #include "fuzz/targets/value_target.h"
 #include "ir/rewrite.h"
-#include "kernels/layouts.h"
+#include "kernels/variants.h"
 #include "ops/table.h"
 #include "systems/fault.h"
 #include "systems/libtorch/repeated.h"
 
-// An operator of ATen's in this process, on the layouts of the folder that ULPFUZZ_OPERATOR names
-// (kernels/layouts.h): each has code of its own, such as a vector body with a scalar tail, or a
+// An operator of ATen's in this process, in the layouts of the folder that ULPFUZZ_OPERATOR names
+// (kernels/variants.h): each has code of its own, such as a vector body with a scalar tail, or a
 // scalar loop, and all are held against the same exact result. ULPFUZZ_FAULT plants a fault into
 // what is run (systems/fault.h), for tests.
 namespace {
@@ -37,19 +37,17 @@ ValueTarget& target() {
     const std::string folder = required_variable(
         "ULPFUZZ_OPERATOR", "must name a folder that 'ulpfuzz fuzz --operators' made");
     try {
-      std::vector<std::unique_ptr<Subject>> subjects;
-      const std::vector<Case> all = read_layout_folder(folder);
       const char* named = std::getenv("ULPFUZZ_FAULT");
       const std::string fault = named == nullptr ? "" : named;
       const bool in_program = !fault.empty() && fault_kind(fault).in_program;
-      for (Case c : all) {
+      const std::vector<Case> all = read_variants(folder);
+      return new ValueTarget(all, [&](std::size_t i, const InputElements&) {
+        Case c = all[i];
         bool planted = false;
         if (in_program) c = plant(c, fault, op_table(), planted);
         c.program = bind_symbols(c.program);
-        subjects.push_back(std::make_unique<Eager>(c, in_program ? "" : fault));
-      }
-      return new ValueTarget(all.front(), std::make_unique<InputElements>(all.front()),
-                             std::move(subjects));
+        return std::make_unique<Eager>(c, in_program ? "" : fault);
+      });
     } catch (const std::exception& error) {
       std::fprintf(stderr, "%s\n", error.what());
       std::exit(2);

@@ -10,7 +10,7 @@
 
 #include "ir/element.h"
 #include "ir/fill.h"
-#include "kernels/layouts.h"
+#include "kernels/variants.h"
 #include "ops/table.h"
 
 namespace ulpfuzz {
@@ -37,17 +37,19 @@ std::string variable(const char* name) {
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most)
     __attribute__((weak));
 
-ValueTarget::ValueTarget(const Case& test, std::unique_ptr<InputElements> elements,
-                         std::vector<std::unique_ptr<Subject>> subjects)
-    : elements_(std::move(elements)),
-      subjects_(std::move(subjects)),
-      check_(test, op_table(), *elements_),
-      feedback_(*elements_),
-      mutator_(bind_symbols(test.program), op_table(), *elements_),
-      passed_("," + variable("ULPFUZZ_PASS") + ","),
-      drawn_(variable("ULPFUZZ_VALUES")),
-      results_(check_.results().size()),
-      whole_(elements_->bytes()) {
+ValueTarget::Variant::Variant(const Case& test, std::size_t index, const MakeSubject& make)
+    : elements(test),
+      subject(make(index, elements)),
+      check(test, op_table(), elements),
+      feedback(elements),
+      mutator(bind_symbols(test.program), op_table(), elements),
+      whole(elements.bytes()) {}
+
+ValueTarget::ValueTarget(const std::vector<Case>& variants, const MakeSubject& make)
+    : passed_("," + variable("ULPFUZZ_PASS") + ","), drawn_(variable("ULPFUZZ_VALUES")) {
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    variants_.push_back(std::make_unique<Variant>(variants[i], i, make));
+  }
   // A division of integers that the processor refuses: eager mode raises there, or ends in the same
   // way. libFuzzer leaves a handler that is there alone.
   struct sigaction action {};
@@ -57,26 +59,27 @@ ValueTarget::ValueTarget(const Case& test, std::unique_ptr<InputElements> elemen
 }
 
 int ValueTarget::run(std::span<const std::uint8_t> data) {
-  if (!drawn_.empty() && data.size() < whole_.size()) {
+  const std::size_t picked = picked_variant(data, variants_.size());
+  Variant& v = *variants_[picked];
+  if (!drawn_.empty() && data.size() < v.whole.size()) {
     counters[0] = 1;  // libFuzzer's own first inputs: nothing drawn, but a corpus to begin with
     return 0;
   }
-  const std::size_t picked = prefix() > 0 ? picked_layout(data, subjects_.size()) : 0;
-  Subject& subject = *subjects_[picked];
-  elements_->expand(data, whole_);
-  if (!answers(subject, whole_)) return -1;
-  check_.evaluate(whole_);
+  v.elements.expand(data, v.whole);
+  if (!answers(*v.subject, v.whole)) return -1;
+  v.check.evaluate(v.whole);
   distances_.clear();
+  results_.resize(v.check.results().size());
   bool far = false;
   for (std::size_t i = 0; i < results_.size(); ++i) {
-    results_[i] = subject.result(i);
-    far = check_.compare(i, results_[i], distances_) || far;
+    results_[i] = v.subject->result(i);
+    far = v.check.compare(i, results_[i], distances_) || far;
   }
-  feedback_.operands(whole_, counters);
-  feedback_.distances(distances_, picked, counters);
+  v.feedback.operands(v.whole, counters);
+  v.feedback.distances(distances_, picked, counters);
   if (!far) return 0;
   double share = 0;
-  const std::vector<Fact> facts = check_.facts(whole_, results_, share);
+  const std::vector<Fact> facts = v.check.facts(v.whole, results_, share);
   Feedback::bound(share, counters);
   if (facts.empty() || passed_over(facts)) return 0;
   for (const Fact& fact : facts) {
@@ -96,25 +99,25 @@ std::size_t ValueTarget::mutate(std::uint8_t* data, std::size_t size, std::size_
                                 unsigned seed) {
   if (!drawn_.empty()) return draw(data, most, seed);
   if (seed % 4 == 0 && LLVMFuzzerMutate != nullptr) return LLVMFuzzerMutate(data, size, most);
-  if (most < prefix() + whole_.size()) return size;
-  // Half of the time the same values go to another subject, or stay with theirs.
   std::uint8_t first = size > 0 ? data[0] : 0;
-  if (prefix() > 0 && seed % 8 > 5) first = static_cast<std::uint8_t>(seed >> 8);
+  if (seed % 4 == 1) first = static_cast<std::uint8_t>(seed >> 8);  // to another variant
+  Variant& v = *variants_[prefix() > 0 ? first % variants_.size() : 0];
+  if (most < prefix() + v.whole.size()) return size;
   const std::size_t skipped = std::min(size, prefix());
-  elements_->expand({data + skipped, size - skipped}, whole_);
-  mutator_.mutate(whole_, seed);
-  std::memcpy(data + prefix(), whole_.data(), whole_.size());
-  if (prefix() > 0) data[0] = first;
-  return prefix() + whole_.size();
+  v.elements.expand({data + skipped, size - skipped}, v.whole);
+  v.mutator.mutate(v.whole, seed);
+  return put(v, first, data);
 }
 
 std::size_t ValueTarget::draw(std::uint8_t* data, std::size_t most, unsigned seed) {
-  if (most < prefix() + whole_.size()) return 0;
   Random random(seed);
+  const auto first = static_cast<std::uint8_t>(prefix() > 0 ? random.bits() : 0);
+  Variant& v = *variants_[first % variants_.size()];
+  if (most < prefix() + v.whole.size()) return 0;
   Fill fill;
   fill.seed = random.bits();
-  for (const InputElements::Input& input : elements_->inputs()) {
-    std::byte* at = whole_.data() + input.begin;
+  for (const InputElements::Input& input : v.elements.inputs()) {
+    std::byte* at = v.whole.data() + input.begin;
     const bool plain = drawn_ == "bits" || is_integral(input.dtype);
     const Elements drawn =
         plain ? Elements{} : generate(fill, input.dtype, {input.count}, random.bits());
@@ -127,9 +130,13 @@ std::size_t ValueTarget::draw(std::uint8_t* data, std::size_t most, unsigned see
       }
     }
   }
-  if (prefix() > 0) data[0] = static_cast<std::uint8_t>(random.bits());
-  std::memcpy(data + prefix(), whole_.data(), whole_.size());
-  return prefix() + whole_.size();
+  return put(v, first, data);
+}
+
+std::size_t ValueTarget::put(const Variant& v, std::uint8_t first, std::uint8_t* data) const {
+  if (prefix() > 0) data[0] = first;
+  std::memcpy(data + prefix(), v.whole.data(), v.whole.size());
+  return prefix() + v.whole.size();
 }
 
 std::string required_variable(const char* name, const char* why) {

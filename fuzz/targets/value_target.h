@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,8 +19,8 @@ namespace ulpfuzz {
 
 // One program whose values are fuzzed: the bytes are the elements of its inputs
 // (kernels/elements.h), and each execution is held against exact arithmetic. Where there are
-// several subjects, which have the same exact result, a byte before the elements picks one. A
-// result beyond the bound on all legal executions aborts, with a line that says which.
+// several variants of it (kernels/variants.h), a byte before the elements picks one. A result
+// beyond the bound on all legal executions aborts, with a line that says which.
 //
 // ULPFUZZ_PASS=wrong,nan-mismatch names kinds that a campaign has seen in this program: an input
 // that shows one of them is passed over, so that one fault does not hide the next.
@@ -29,27 +30,35 @@ namespace ulpfuzz {
 // that.
 class ValueTarget {
  public:
-  // Throws Error when the case does not verify. The subjects refer to `elements`, of that case.
-  ValueTarget(const Case& test, std::unique_ptr<InputElements> elements,
-              std::vector<std::unique_ptr<Subject>> subjects);
+  // What runs variant `index`; refers to `elements`, those of its case.
+  using MakeSubject =
+      std::function<std::unique_ptr<Subject>(std::size_t index, const InputElements& elements)>;
+  // Throws Error when a case does not verify.
+  ValueTarget(const std::vector<Case>& variants, const MakeSubject& make);
 
   // libFuzzer's own: run() gives 0, or -1 where the input asks nothing.
   int run(std::span<const std::uint8_t> data);
   std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed);
 
  private:
-  std::size_t prefix() const { return subjects_.size() > 1 ? 1 : 0; }
+  struct Variant {
+    Variant(const Case& test, std::size_t index, const MakeSubject& make);
+    const InputElements elements;
+    const std::unique_ptr<Subject> subject;
+    KernelCheck check;
+    Feedback feedback;
+    ElementMutator mutator;
+    std::vector<std::byte> whole;
+  };
+
+  std::size_t prefix() const { return variants_.size() > 1 ? 1 : 0; }
   std::size_t draw(std::uint8_t* data, std::size_t most, unsigned seed);
+  std::size_t put(const Variant& v, std::uint8_t first, std::uint8_t* data) const;
   bool passed_over(const std::vector<Fact>& facts) const;
 
-  const std::unique_ptr<InputElements> elements_;
-  const std::vector<std::unique_ptr<Subject>> subjects_;
-  KernelCheck check_;
-  Feedback feedback_;
-  ElementMutator mutator_;
+  std::vector<std::unique_ptr<Variant>> variants_;
   const std::string passed_, drawn_;  // ULPFUZZ_PASS, ULPFUZZ_VALUES
   std::vector<std::span<const std::byte>> results_;
-  std::vector<std::byte> whole_;
   std::vector<KernelCheck::Distance> distances_;
 };
 

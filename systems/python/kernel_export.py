@@ -16,7 +16,7 @@ import torch
 import inductor
 from capture import Json, Recording
 from environment import Environment
-from execute import Item, Outcome, run_once
+from execute import Item, Pack, run_once
 
 _Kernel = Callable[..., Any]
 _MOST_CONSTANT = 1 << 20  # bytes of a buffer that no kernel writes
@@ -91,8 +91,8 @@ class _Recorder:
 
     def __init__(self) -> None:
         self.kernels: list[Json] = []
-        self.calls: list[Json] = []
-        self.buffers: _Buffers | None = None  # None: not recording
+        self._calls: list[Json] = []
+        self._buffers: _Buffers | None = None  # None: not recording
 
     def install(self) -> None:
         from torch._inductor.async_compile import AsyncCompile
@@ -109,18 +109,37 @@ class _Recorder:
         self.kernels.append({"source": source, "arguments": [str(t) for t in types]})
 
         def call(*arguments: Any) -> Any:
-            if self.buffers is not None:
-                self.calls.append({"kernel": number, "arguments": self._taken(types, arguments)})
+            if self._buffers is not None:
+                self._calls.append({"kernel": number, "arguments": self._taken(types, arguments)})
             return kernel(*arguments)
 
         return call
 
+    def recorded(self, call: Pack, item: Item, environment: Environment) -> Json:
+        """One run on the item's sizes: its storages, and the calls with pointers into them."""
+        buffers = self._buffers = _Buffers()
+        self._calls = []
+
+        def recording(inputs: list[list[torch.Tensor]]) -> list[tuple[torch.Tensor, ...]]:
+            for about, tensor in zip(item.inputs, inputs[0]):
+                buffers.name(tensor, about["name"])
+            return call(inputs)
+
+        (outcome,) = run_once(recording, [item], 0, environment)
+        self._buffers = None
+        return {
+            "buffers": buffers.described(),
+            "calls": self._calls,
+            "outputs": [buffers.output(output) for output in outcome.outputs],
+            "values": [_bytes(value) for value in outcome.output_values],
+        }
+
     def _taken(self, types: list[str], arguments: tuple[Any, ...]) -> list[Any]:
-        assert self.buffers is not None
+        assert self._buffers is not None
         taken: list[Any] = []
         for kind, argument in zip(types, arguments):
             if isinstance(argument, torch.Tensor):
-                taken.append(self.buffers.pointer(argument, kind.startswith("const ")))
+                taken.append(self._buffers.pointer(argument, kind.startswith("const ")))
             elif isinstance(argument, int):
                 taken.append(argument)
             else:
@@ -129,7 +148,7 @@ class _Recorder:
 
 
 class Export(Recording):
-    """Of one program, forward."""
+    """Of one program, forward, in each of the sizes that its items have."""
 
     def record(self) -> Json:
         from torch._inductor.cpp_builder import CppTorchOptions
@@ -137,45 +156,35 @@ class Export(Recording):
 
         environment = Environment.of(self._request["environment"])
         environment.apply()
-        (spec,) = self._request["items"]
-        item = Item.of(spec, 0)
-        if item.wrt:
+        specs = self._request["items"]
+        if any(spec["source"] != specs[0]["source"] for spec in specs):
+            raise NotExportable("a program that names its sizes")
+        items = [Item.of(spec, 0) for spec in specs]
+        if items[0].wrt:
             raise NotExportable("the backward pass is run by autograd, not by kernels alone")
         recorder = _Recorder()
         recorder.install()
-        call = inductor.INDUCTOR.make([item.program], environment, dict(self._request["options"]))
-        run_once(call, [item], 0, environment)  # compiles
+        options = dict(self._request["options"])
+        call = inductor.INDUCTOR.make([items[0].program], environment, options)
+        for item in items:
+            run_once(call, [item], 0, environment)  # compiles
         if count := inductor.counters()["extern_calls"]:
             raise NotExportable(f"{count} calls of operators outside of the kernels")
-        buffers = recorder.buffers = _Buffers()
-
-        def recording(inputs: list[list[torch.Tensor]]) -> list[tuple[torch.Tensor, ...]]:
-            for about, tensor in zip(item.inputs, inputs[0]):
-                buffers.name(tensor, about["name"])
-            return call(inputs)
-
-        (outcome,) = run_once(recording, [item], 0, environment)
-        options = CppTorchOptions(vec_isa=pick_vec_isa())
+        bindings = [recorder.recorded(call, item, environment) for item in items]
+        compiler = CppTorchOptions(vec_isa=pick_vec_isa())
         return {
             "status": "completed",
             "kernels": recorder.kernels,
-            "buffers": buffers.described(),
-            "calls": recorder.calls,
-            "outputs": _outputs(buffers, outcome),
-            "values": [_bytes(value) for value in outcome.output_values],
+            "bindings": bindings,
             "compiler": {
-                "definitions": [d.strip() for d in options.get_definitions()],
-                "include": options.get_include_dirs(),
-                "flags": options.get_cflags(),
-                "vector": [a for text in options.get_passthrough_args() for a in text.split()],
-                "libraries": [p for p in options.get_libraries_dirs() if "torch" in p],
+                "definitions": [d.strip() for d in compiler.get_definitions()],
+                "include": compiler.get_include_dirs(),
+                "flags": compiler.get_cflags(),
+                "vector": [a for text in compiler.get_passthrough_args() for a in text.split()],
+                "libraries": [p for p in compiler.get_libraries_dirs() if "torch" in p],
             },
             "versions": {"torch": torch.__version__, "python": platform.python_version()},
         }
-
-
-def _outputs(buffers: _Buffers, outcome: Outcome) -> list[Json]:
-    return [buffers.output(output) for output in outcome.outputs]
 
 
 def _bytes(value: torch.Tensor) -> str:

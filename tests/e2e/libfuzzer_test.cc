@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "kernels/folder.h"
-#include "kernels/layouts.h"
+#include "kernels/variants.h"
 #include "ops/table.h"
 #include "systems/kernel_export.h"
 #include "systems/scheduler.h"
@@ -106,7 +106,7 @@ TEST(Operators, ARightOneIsCleanAndAPlantedFaultOfRareValuesIsConfirmedAndReduce
   if (clean.status == kUnavailable) GTEST_SKIP() << clean.err;
   ASSERT_EQ(clean.status, 0) << clean.err;
   EXPECT_GT(clean.json().at("executions"), 1000);
-  EXPECT_TRUE(fs::exists(folder / "store" / "operators" / "1-0" / "layout-2.json"));
+  EXPECT_TRUE(fs::exists(folder / "store" / "operators" / "1-0" / "variant-2.json"));
 
   const Output planted =
       fuzz_values("--operators", "round.json", folder / "planted",
@@ -150,7 +150,7 @@ Case program(const std::string& name) {
 
 TEST(Replayers, OfOperatorsSeeAPlantedFault) {
   Folder folder;
-  write_layout_folder(folder / "round", layouts(program("round"), op_table()));
+  write_variants(folder / "round", layouts(program("round"), op_table()));
   const std::string half("\x01\x00\x00\x20\x40", 5);  // in the second layout, 2.5
   write_text(folder / "half", half);
   const std::string subject = "ULPFUZZ_OPERATOR=" + (folder / "round").string();
@@ -168,7 +168,7 @@ TEST(Replayers, OfKernelsSeeAFaultOfTheCompiler) {
   for (const std::string name : {"tanh", "asinh"}) {
     const Case c = program(name);
     const KernelFolder kernel = write_kernel_folder(
-        folder / name, c, export_kernels(c, {"inductor", {}, ""}, op_table(), scheduler));
+        folder / name, {c}, export_kernels({c}, {"inductor", {}, ""}, op_table(), scheduler));
     std::vector<std::string> command = kernel_compile_command(kernel, "c++", false);
     command.insert(command.begin(), "/usr/bin/env");
     const Output compiled = run_program(command);

@@ -16,8 +16,8 @@
 #include "kernels/elements.h"
 #include "kernels/feedback.h"
 #include "kernels/folder.h"
-#include "kernels/layouts.h"
 #include "kernels/mutate.h"
+#include "kernels/variants.h"
 #include "ops/table.h"
 #include "oracle/oracle.h"
 
@@ -206,10 +206,10 @@ std::string answer(const std::string& buffer, const std::string& pointer, const 
   return R"js({"captured":{"status":"completed","kernels":[{"source":
 "#include <cmath>\nextern \"C\" void  kernel(const float* in, float* out, const int64_t n)\n{ }",
 "arguments":["const float*","float*","const int64_t"]}],
-"buffers":[{"bytes":160,"input":"x","constant":""},)js" +
+"bindings":[{"buffers":[{"bytes":160,"input":"x","constant":""},)js" +
          buffer + R"js(],"calls":[{"kernel":0,"arguments":[{"buffer":0,"offset":0},)js" + pointer +
          R"js(,7]}],"outputs":[)js" + out +
-         R"js(],"values":[""],"compiler":{"definitions":["CPU_CAPABILITY_AVX512"],
+         R"js(],"values":[""]}],"compiler":{"definitions":["CPU_CAPABILITY_AVX512"],
 "include":["/torch/include"],"flags":["O3","fno-math-errno","fexcess-precision=fast","fopenmp"],
 "vector":["-mavx512f"],"libraries":["/torch/lib"]},"versions":{"torch":"2.11.0"}}})js";
 }
@@ -226,7 +226,7 @@ TEST(KernelExport, IsCalledAsGeneratedCodeCallsIt) {
   EXPECT_THAT(source, HasSubstr("ulpfuzz_0::kernel_0(reinterpret_cast<const float*>(buffers[0] + "
                                 "0), reinterpret_cast<float*>(buffers[1] + 0), "
                                 "static_cast<const int64_t>(7LL));"));
-  const KernelFolder folder{"/tmp/kernel", exponential(), exported};
+  const KernelFolder folder{"/tmp/kernel", {exponential()}, exported};
   const std::vector<std::string> command = kernel_compile_command(folder, "clang++", true);
   EXPECT_THAT(command, testing::Contains("-fno-math-errno"));
   EXPECT_THAT(command, testing::Contains("-DCPU_CAPABILITY_AVX512"));
@@ -273,8 +273,8 @@ TEST(Layouts, HaveTheSameElementsAndSurviveTheirFolder) {
       ASSERT_EQ(there.tensors.size(), exact.tensors.size());
     }
     std::filesystem::remove_all(folder);
-    write_layout_folder(folder, all);
-    EXPECT_EQ(read_layout_folder(folder), all);
+    write_variants(folder, all);
+    EXPECT_EQ(read_variants(folder), all);
   }
   std::filesystem::remove_all(folder);
   EXPECT_EQ(most, 4u);
@@ -285,10 +285,10 @@ TEST(Layouts, HaveTheSameElementsAndSurviveTheirFolder) {
 TEST(Layouts, OfAnArtifactIsItsFirstByte) {
   const std::vector<std::uint8_t> bytes{6, 1, 2};
   std::span<const std::uint8_t> rest(bytes);
-  EXPECT_EQ(picked_layout(rest, 4), 2u);
+  EXPECT_EQ(picked_variant(rest, 4), 2u);
   EXPECT_EQ(rest.size(), 2u);
   rest = {};
-  EXPECT_EQ(picked_layout(rest, 4), 0u);
+  EXPECT_EQ(picked_variant(rest, 4), 0u);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
-"""What feedback is worth: executions until a fault of a generated kernel is met, by libFuzzer from an
-empty corpus and by values drawn afresh each time. Prints the table of docs/libfuzzer.md.
+"""What feedback is worth: executions until a fault is met, by libFuzzer from an empty corpus and with
+everything drawn afresh each time. Prints the tables of docs/libfuzzer.md: values of generated kernels
+with real faults, and with --cases whole cases under eager@cpp with planted ones.
 
     .venv/bin/python tests/kernels/trials.py --ulpfuzz build/ulpfuzz [--trials 10] [--runs 50000]
+    .venv/bin/python tests/kernels/trials.py --cases --runs 600
 """
 
 import argparse
@@ -22,6 +24,8 @@ PROGRAMS = {
     "erf-of-difference": "",
     "atanh-of-product": "",
 }
+FAULTS = ["relu-plus-one", "ties-last", "saturate", "no-correction"]
+CASES = {"libFuzzer": "", "drawn": "drawn"}
 VALUES = {"libFuzzer": "", "normal": "normal", "bits": "bits"}
 
 
@@ -37,21 +41,18 @@ def kernels_of(ulpfuzz: Path, program: str, store: str) -> Path:
     return folder
 
 
-def trial(fuzzer: Path, folder: Path, passed: str, values: str, seed: int, runs: int) -> int | None:
+def trial(fuzzer: Path, variables: dict[str, str], seed: int, runs: int) -> int | None:
     """Executions until it stopped; None where it did not."""
-    environment = os.environ | {"ULPFUZZ_KERNEL": str(folder), "ULPFUZZ_PASS": passed}
-    environment |= {"ASAN_OPTIONS": "detect_leaks=0"}
-    if values:
-        environment["ULPFUZZ_VALUES"] = values
-    command = [fuzzer, f"-runs={runs}", f"-seed={seed}", "-handle_fpe=0", "-max_len=512"]
-    command += ["-print_final_stats=1", f"-artifact_prefix={folder}/trial-"]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+    environment = os.environ | variables | {"ASAN_OPTIONS": "detect_leaks=0"}
+    with tempfile.TemporaryDirectory() as artifacts:
+        command = [fuzzer, f"-runs={runs}", f"-seed={seed}", "-handle_fpe=0", "-timeout=600"]
+        command += ["-print_final_stats=1", f"-artifact_prefix={artifacts}/"]
+        command += ["-max_len=65536" if "ULPFUZZ_SYSTEMS" in variables else "-max_len=512"]
+        ended = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
     if ended.returncode == 0:
         return None
-    if "ulpfuzz: " not in ended.stderr:
-        raise SystemExit(ended.stderr[-2000:])
     found = re.search(r"number_of_executed_units: (\d+)", ended.stderr)
-    if found is None:
+    if found is None or "ulpfuzz: " not in ended.stderr:
         raise SystemExit(ended.stderr[-2000:])
     return int(found[1])
 
@@ -62,28 +63,46 @@ def described(counts: list[int | None], runs: int) -> str:
     return f"{len(met)} of {len(counts)}, " + (f"> {runs}" if median > runs else f"{median}")
 
 
+def row(name: str, settings: list[dict[str, str]], fuzzer: Path, trials: int, runs: int) -> None:
+    cells = []
+    for variables in settings:
+        counts = [trial(fuzzer, variables, seed, runs) for seed in range(1, trials + 1)]
+        cells.append(described(counts, runs))
+    print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def heading(first: str, columns: dict[str, str]) -> None:
+    print(f"| {first} | " + " | ".join(columns) + " |\n| --- |" + " --- |" * len(columns), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ulpfuzz", type=Path, default=Path("build/ulpfuzz"))
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--runs", type=int, default=50000)
-    parser.add_argument("--only", default="", help="part of programs' names")
+    parser.add_argument("--only", default="", help="part of names")
+    parser.add_argument("--cases", action="store_true")
     o = parser.parse_args()
-    print("| program | " + " | ".join(VALUES) + " |\n| --- |" + " --- |" * len(VALUES), flush=True)
+    build = o.ulpfuzz.absolute().parent
+    if o.cases:
+        heading("fault", CASES)
+        for fault in FAULTS:
+            system = {"ULPFUZZ_SYSTEMS": f"eager@cpp[fault={fault}]"}
+            settings = [system | {"ULPFUZZ_CASES": cases} for cases in CASES.values()]
+            if o.only in fault:
+                row(fault, settings, build / "fuzz_case", o.trials, o.runs)
+        return
+    heading("program", VALUES)
     with tempfile.TemporaryDirectory() as store:
         for program, passed in PROGRAMS.items():
             if o.only not in program:
                 continue
-            folder = kernels_of(o.ulpfuzz.absolute(), program, store)
-            cells = []
-            for values in VALUES.values():
-                fuzzer = o.ulpfuzz.absolute().parent / "fuzz_kernel"
-                counts = [
-                    trial(fuzzer, folder, passed, values, seed, o.runs)
-                    for seed in range(1, o.trials + 1)
-                ]
-                cells.append(described(counts, o.runs))
-            print(f"| {program} | " + " | ".join(cells) + " |", flush=True)
+            kernels = {"ULPFUZZ_KERNEL": str(kernels_of(o.ulpfuzz.absolute(), program, store))}
+            settings = [
+                kernels | {"ULPFUZZ_PASS": passed, "ULPFUZZ_VALUES": values}
+                for values in VALUES.values()
+            ]
+            row(program, settings, build / "fuzz_kernel", o.trials, o.runs)
 
 
 if __name__ == "__main__":
