@@ -144,6 +144,21 @@ TEST_F(StoreTest, AStoreOfANewerSchemaIsRefused) {
   }
 }
 
+TEST_F(StoreTest, ANumberThatIsNoneIsAnErrorThatNamesTheStore) {
+  for (const char* change : {"UPDATE meta SET value = 'three'", "UPDATE campaigns SET seed = '-1'",
+                             "UPDATE campaigns SET seed = '18446744073709551616'"}) {
+    std::filesystem::remove_all(folder_);
+    Store(folder_).begin_campaign(7, "inductor");
+    Sqlite(folder_ / "store.sqlite").execute(change);
+    try {
+      Store(folder_).last_campaign();
+      FAIL() << change;
+    } catch (const Error& e) {
+      EXPECT_THAT(e.what(), testing::HasSubstr(folder_.string())) << change;
+    }
+  }
+}
+
 // A store of version 1, which did not keep what a campaign was restricted to, is brought up.
 TEST_F(StoreTest, AnOlderStoreIsBroughtUp) {
   {
