@@ -65,6 +65,7 @@ class Store::Impl {
       : folder(std::move(folder_path)),
         db((fs::create_directories(folder / "findings"), folder / "store.sqlite")) {
     db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON");
+    refuse_programs();
     Transaction transaction(db);
     db.execute(kSchema);
     Statement version(db, "SELECT value FROM meta WHERE key = 'schema'");
@@ -84,6 +85,17 @@ class Store::Impl {
           .step();
     }
     transaction.commit();
+  }
+
+  // A view or a trigger in a stranger's database is code that runs with our statements, maybe
+  // without end. A store has none.
+  void refuse_programs() {
+    Statement row(db,
+                  "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR "
+                  "sql LIKE 'CREATE VIRTUAL%'");
+    if (!row.step()) return;
+    throw Error(folder.string(),
+                "no store of ulpfuzz: its database has the " + row.text(0) + " " + row.text(1));
   }
 
   // What this store wrote as text.
