@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -64,12 +65,13 @@ class Store::Impl {
       : folder(std::move(folder_path)),
         db((fs::create_directories(folder / "findings"), folder / "store.sqlite")) {
     db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON");
+    refuse_programs();
     Transaction transaction(db);
     db.execute(kSchema);
     Statement version(db, "SELECT value FROM meta WHERE key = 'schema'");
     if (!version.step()) {
       Statement(db, "INSERT INTO meta VALUES('schema', ?)", std::to_string(kSchemaVersion)).step();
-    } else if (const std::int64_t found = std::stoll(version.text(0)); found > kSchemaVersion) {
+    } else if (const auto found = number<std::int64_t>(version.text(0)); found > kSchemaVersion) {
       throw Error(folder.string(),
                   fmt::format("store of schema version {}; this ulpfuzz knows up to {}", found,
                               kSchemaVersion));
@@ -83,6 +85,29 @@ class Store::Impl {
           .step();
     }
     transaction.commit();
+  }
+
+  // A view or a trigger in a stranger's database is code that runs with our statements, maybe
+  // without end. A store has none.
+  void refuse_programs() {
+    Statement row(db,
+                  "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR "
+                  "sql LIKE 'CREATE VIRTUAL%'");
+    if (!row.step()) return;
+    throw Error(folder.string(),
+                "no store of ulpfuzz: its database has the " + row.text(0) + " " + row.text(1));
+  }
+
+  // What this store wrote as text.
+  template <class T>
+  T number(const std::string& text) const {
+    T value{};
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || rest != end) {
+      throw Error(folder.string(), "no store of ulpfuzz: '" + text + "' stands for a number");
+    }
+    return value;
   }
 
   // Written beside its place and renamed into it, so that a folder that is there is whole.
@@ -126,7 +151,7 @@ class Store::Impl {
                   id);
     if (!row.step()) throw Error(folder.string(), fmt::format("no campaign {}", id));
     c.id = id;
-    c.seed = std::stoull(row.text(0));
+    c.seed = number<std::uint64_t>(row.text(0));
     c.systems = row.text(1);
     c.next_index = static_cast<std::uint64_t>(row.integer(2));
     c.cases = row.integer(3);

@@ -76,8 +76,7 @@ Imported imported_program(const std::string& result, TracedKind kind, const std:
   Imported imported;
   imported.kind = name(kind);
   Case& c = imported.test;
-  const JsonReader program = captured.at("program");
-  c.program = program_from(program.json(), program.place());
+  c.program = program_from(captured.at("program"));
   const std::vector<JsonReader> inputs = captured.at("inputs").elements(kMostInputs);
   if (inputs.size() != c.program.inputs.size()) captured.fail("inputs without data");
   for (std::size_t i = 0; i < inputs.size(); ++i) {

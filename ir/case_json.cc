@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -10,6 +11,7 @@
 #include "ir/hash.h"
 #include "ir/json.h"
 #include "ir/json_reader.h"
+#include "ir/json_writer.h"
 
 namespace ulpfuzz {
 namespace {
@@ -31,11 +33,12 @@ Fill::Kind read_fill_kind(const JsonReader& reader) {
   reader.fail("a fill is normal, uniform, exponent, integer, choice, arange or literal");
 }
 
-Json sdpa_json(const std::optional<SdpaChoice>& choice) {
-  if (!choice) return nullptr;
-  Json kernels = Json::array();
-  for (const SdpaKernel kernel : choice->kernels) kernels.push_back(std::string(name(kernel)));
-  return {{"kernels", kernels}, {"set_priority", choice->set_priority}};
+void write(JsonWriter& out, const std::optional<SdpaChoice>& choice) {
+  if (!choice) return out.null();
+  out.begin_object();
+  out.key("kernels").list(choice->kernels, [&](SdpaKernel kernel) { out.string(name(kernel)); });
+  out.key("set_priority").boolean(choice->set_priority);
+  out.end_object();
 }
 
 std::optional<SdpaChoice> read_sdpa(const JsonReader& reader) {
@@ -55,11 +58,13 @@ std::optional<SdpaChoice> read_sdpa(const JsonReader& reader) {
   return choice;
 }
 
-Json input_json(const InputData& input) {
-  return {{"strides", input.strides},
-          {"offset", input.offset},
-          {"alias", input.alias},
-          {"fill", json_of(input.fill)}};
+void write(JsonWriter& out, const InputData& input) {
+  out.begin_object();
+  out.key("alias").integer(input.alias);
+  write(out.key("fill"), input.fill);
+  out.key("offset").integer(input.offset);
+  out.key("strides").list(input.strides, [&](std::int64_t s) { out.integer(s); });
+  out.end_object();
 }
 
 InputData read_input(const JsonReader& reader) {
@@ -70,14 +75,16 @@ InputData read_input(const JsonReader& reader) {
   if (const auto alias = reader.find("alias")) {
     input.alias = static_cast<int>(alias->integer_in(-1, 4096));
   }
-  const JsonReader fill = reader.at("fill");
-  input.fill = fill_from(fill.json(), fill.place());
+  input.fill = fill_from(reader.at("fill"));
   return input;
 }
 
-Json cotangent_json(const std::optional<Cotangent>& cotangent) {
-  if (!cotangent) return nullptr;
-  return {{"strides", cotangent->strides}, {"fill", json_of(cotangent->fill)}};
+void write(JsonWriter& out, const std::optional<Cotangent>& cotangent) {
+  if (!cotangent) return out.null();
+  out.begin_object();
+  write(out.key("fill"), cotangent->fill);
+  out.key("strides").list(cotangent->strides, [&](std::int64_t s) { out.integer(s); });
+  out.end_object();
 }
 
 std::optional<Cotangent> read_cotangent(const JsonReader& reader) {
@@ -85,24 +92,41 @@ std::optional<Cotangent> read_cotangent(const JsonReader& reader) {
   reader.only({"strides", "fill"});
   Cotangent cotangent;
   if (const auto strides = reader.find("strides")) cotangent.strides = strides->integers(kMaxRank);
-  const JsonReader fill = reader.at("fill");
-  cotangent.fill = fill_from(fill.json(), fill.place());
+  cotangent.fill = fill_from(reader.at("fill"));
   return cotangent;
 }
 
-// The inputs with what the backward pass is given.
-Json inputs_part(const Case& c) {
+void write_inputs(JsonWriter& out, const Case& c) {
   if (c.inputs.size() != c.program.inputs.size()) {
     throw Error("/inputs", std::to_string(c.inputs.size()) + " inputs for a program with " +
                                std::to_string(c.program.inputs.size()));
   }
-  Json inputs = Json::object();
+  std::map<std::string_view, const InputData*> by_name;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-    inputs[c.program.inputs[i].name] = input_json(c.inputs[i]);
+    by_name[c.program.inputs[i].name] = &c.inputs[i];
   }
-  Json cotangents = Json::array();
-  for (const auto& cotangent : c.cotangents) cotangents.push_back(cotangent_json(cotangent));
-  return {{"inputs", inputs}, {"wrt", c.wrt}, {"cotangents", cotangents}};
+  out.begin_object();
+  for (const auto& [name, input] : by_name) write(out.key(name), *input);
+  out.end_object();
+}
+
+void write_cotangents(JsonWriter& out, const Case& c) {
+  out.list(c.cotangents, [&](const auto& cotangent) { write(out, cotangent); });
+}
+
+void write_wrt(JsonWriter& out, const Case& c) {
+  out.list(c.wrt, [&](const std::string& input) { out.string(input); });
+}
+
+// The inputs with what the backward pass is given.
+std::string inputs_text(const Case& c) {
+  JsonWriter out;
+  out.begin_object();
+  write_cotangents(out.key("cotangents"), c);
+  write_inputs(out.key("inputs"), c);
+  write_wrt(out.key("wrt"), c);
+  out.end_object();
+  return out.take();
 }
 
 void read_inputs_part(const JsonReader& reader, Case& c) {
@@ -127,25 +151,24 @@ void read_inputs_part(const JsonReader& reader, Case& c) {
 
 }  // namespace
 
-Json json_of(const Fill& fill) {
-  Json values = Json::array();
-  for (const double value : fill.values) values.push_back(float_bits(value));
-  Json integers = Json::array();
-  for (const std::int64_t value : fill.integers) integers.push_back(std::to_string(value));
-  return {{"kind", std::string(kFillKinds[static_cast<std::size_t>(fill.kind)])},
-          {"seed", std::to_string(fill.seed)},
-          {"scale", float_bits(fill.scale)},
-          {"shift", float_bits(fill.shift)},
-          {"low", std::to_string(fill.low)},
-          {"high", std::to_string(fill.high)},
-          {"special_rate", fill.special_rate},
-          {"values", values},
-          {"integers", integers},
-          {"grid", std::string(name(fill.grid))}};
+void write(JsonWriter& out, const Fill& fill) {
+  out.begin_object();
+  out.key("grid").string(name(fill.grid));
+  out.key("high").digits(fill.high);
+  out.key("integers").list(fill.integers, [&](std::int64_t value) { out.digits(value); });
+  out.key("kind").string(kFillKinds[static_cast<std::size_t>(fill.kind)]);
+  out.key("low").digits(fill.low);
+  out.key("scale").bits(fill.scale);
+  out.key("seed").digits(fill.seed);
+  out.key("shift").bits(fill.shift);
+  out.key("special_rate").integer(fill.special_rate);
+  out.key("values").list(fill.values, [&](double value) { out.bits(value); });
+  out.end_object();
 }
 
-Fill fill_from(const Json& json, const std::string& place) {
-  const JsonReader reader(json, place);
+Json json_of(const Fill& fill) { return Json::parse(canonical_text(fill)); }
+
+Fill fill_from(const JsonReader& reader) {
   reader.only({"kind", "seed", "scale", "shift", "low", "high", "special_rate", "values",
                "integers", "grid"});
   Fill fill;
@@ -170,25 +193,28 @@ Fill fill_from(const Json& json, const std::string& place) {
   return fill;
 }
 
-Json json_of(const Environment& e) {
-  return {{"device", e.device},
-          {"threads", e.threads},
-          {"isa", e.isa},
-          {"dynamic", e.dynamic},
-          {"grad", e.grad},
-          {"autocast", e.autocast},
-          {"allow_tf32", e.allow_tf32},
-          {"reduced_precision_reduction", e.reduced_precision_reduction},
-          {"flush_denormal", e.flush_denormal},
-          {"deterministic", e.deterministic},
-          {"rng_seed", std::to_string(e.rng_seed)},
-          {"warm_caches", e.warm_caches},
-          {"sdpa", sdpa_json(e.sdpa)},
-          {"primed_by", sdpa_json(e.primed_by)}};
+void write(JsonWriter& out, const Environment& e) {
+  out.begin_object();
+  out.key("allow_tf32").boolean(e.allow_tf32);
+  out.key("autocast").string(e.autocast);
+  out.key("deterministic").boolean(e.deterministic);
+  out.key("device").string(e.device);
+  out.key("dynamic").boolean(e.dynamic);
+  out.key("flush_denormal").boolean(e.flush_denormal);
+  out.key("grad").boolean(e.grad);
+  out.key("isa").string(e.isa);
+  write(out.key("primed_by"), e.primed_by);
+  out.key("reduced_precision_reduction").boolean(e.reduced_precision_reduction);
+  out.key("rng_seed").digits(e.rng_seed);
+  write(out.key("sdpa"), e.sdpa);
+  out.key("threads").integer(e.threads);
+  out.key("warm_caches").boolean(e.warm_caches);
+  out.end_object();
 }
 
-Environment environment_from(const Json& json, const std::string& place) {
-  const JsonReader reader(json, place);
+Json json_of(const Environment& e) { return Json::parse(canonical_text(e)); }
+
+Environment environment_from(const JsonReader& reader) {
   reader.only({"device", "threads", "isa", "dynamic", "grad", "autocast", "allow_tf32",
                "reduced_precision_reduction", "flush_denormal", "deterministic", "rng_seed",
                "warm_caches", "sdpa", "primed_by"});
@@ -222,24 +248,28 @@ Environment environment_from(const Json& json, const std::string& place) {
   return e;
 }
 
-Json json_of(const Case& c) {
-  Json json = {{"ulpfuzz", kCaseVersion}, {"environment", json_of(c.environment)}};
-  if (c.model) json["model"] = json_of(*c.model);
-  if (c.module) json["module"] = json_of(*c.module);
-  if (is_lowered(c)) {
-    json["program"] = json_of(c.program);
-    json.update(inputs_part(c));
-  }
-  return json;
+void write(JsonWriter& out, const Case& c) {
+  const bool lowered = is_lowered(c);
+  out.begin_object();
+  if (lowered) write_cotangents(out.key("cotangents"), c);
+  write(out.key("environment"), c.environment);
+  if (lowered) write_inputs(out.key("inputs"), c);
+  if (c.model) write(out.key("model"), *c.model);
+  if (c.module) write(out.key("module"), *c.module);
+  if (lowered) write(out.key("program"), c.program);
+  out.key("ulpfuzz").integer(kCaseVersion);
+  if (lowered) write_wrt(out.key("wrt"), c);
+  out.end_object();
 }
+
+Json json_of(const Case& c) { return Json::parse(canonical_text(c)); }
 
 bool is_lowered(const Case& c) {
   return !has_origin(c) || !c.program.inputs.empty() || !c.program.nodes.empty() ||
          !c.program.outputs.empty();
 }
 
-Case case_from(const Json& json, const std::string& place) {
-  const JsonReader reader(json, place);
+Case case_from(const JsonReader& reader) {
   reader.only(
       {"ulpfuzz", "model", "module", "program", "inputs", "wrt", "cotangents", "environment"});
   const JsonReader version = reader.at("ulpfuzz");
@@ -247,13 +277,13 @@ Case case_from(const Json& json, const std::string& place) {
     version.fail("this ulpfuzz reads cases of version " + std::to_string(kCaseVersion));
   }
   Case c;
-  if (const auto model = reader.find("model")) c.model = model_from(model->json(), model->place());
+  if (const auto model = reader.find("model")) c.model = model_from(*model);
   if (const auto module = reader.find("module")) {
     if (c.model) module->fail("a case has a model or a module, not both");
-    c.module = module_from(module->json(), module->place());
+    c.module = module_from(*module);
   }
   if (const auto program = reader.find("program")) {
-    c.program = program_from(program->json(), program->place());
+    c.program = program_from(*program);
     read_inputs_part(reader, c);
   } else if (!has_origin(c)) {
     reader.fail("a 'program', a 'model' or a 'module' is needed");
@@ -261,24 +291,24 @@ Case case_from(const Json& json, const std::string& place) {
     reader.only({"ulpfuzz", "model", "module", "environment"});
   }
   if (const auto environment = reader.find("environment")) {
-    c.environment = environment_from(environment->json(), environment->place());
+    c.environment = environment_from(*environment);
   }
   return c;
 }
 
 CaseHashes hashes(const Case& c) {
-  const Json program = is_lowered(c) ? json_of(c.program)
-                       : c.model     ? json_of(*c.model)
-                                     : json_of(*c.module);
-  return {sha256_hex(canonical(program)), sha256_hex(canonical(inputs_part(c))),
-          sha256_hex(canonical(json_of(c.environment))), sha256_hex(canonical(json_of(c)))};
+  const std::string program = is_lowered(c) ? canonical_text(c.program)
+                              : c.model     ? canonical_text(*c.model)
+                                            : canonical_text(*c.module);
+  return {sha256_hex(program), sha256_hex(inputs_text(c)),
+          sha256_hex(canonical_text(c.environment)), sha256_hex(canonical_text(c))};
 }
 
-std::string to_json(const Case& c) { return canonical(json_of(c)); }
+std::string to_json(const Case& c) { return canonical_text(c); }
 std::string to_pretty_json(const Case& c) { return pretty(json_of(c)); }
 
 Case case_from_json(std::string_view text, const std::string& place) {
-  return case_from(parse_json(text, place), pointer_root(place));
+  return case_from({parse_json(text, place), pointer_root(place)});
 }
 
 Case read_case(const std::string& path) {

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "ir/error.h"
 
@@ -41,29 +40,85 @@ void print(const Json& json, std::size_t indent, std::string& out) {
   out += "\n" + std::string(indent, ' ') + (json.is_object() ? "}" : "]");
 }
 
+// Makes the document of what nlohmann's parser comes across, and refuses what parse_json() does.
+class Builder {
+ public:
+  Builder(std::string_view text, const std::string& place) : text_(text), place_(place) {}
+
+  Json take() { return std::move(root_); }
+
+  bool null() { return add(nullptr) != nullptr; }
+  bool boolean(bool value) { return add(value) != nullptr; }
+  bool number_integer(std::int64_t value) { return add(value) != nullptr; }
+  bool number_unsigned(std::uint64_t value) { return add(value) != nullptr; }
+  bool number_float(double value, const std::string&) { return add(value) != nullptr; }
+  bool string(std::string& value) { return add(std::move(value)) != nullptr; }
+  bool binary(Json::binary_t&) { return false; }  // not in text
+
+  bool start_object(std::size_t) { return open(Json::value_t::object); }
+  bool start_array(std::size_t) { return open(Json::value_t::array); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+
+  bool key(std::string& key) {
+    auto& members = open_.back()->get_ref<Json::object_t&>();
+    const auto [member, is_new] = members.try_emplace(std::move(key));
+    if (!is_new) {
+      throw Error(place_, "key " + canonical(member->first) + " stands twice in an object");
+    }
+    member_ = &member->second;
+    return true;
+  }
+
+  [[noreturn]] bool parse_error(std::size_t byte, const std::string&,
+                                const Json::exception& error) {
+    if (dynamic_cast<const Json::parse_error*>(&error) == nullptr) {
+      throw Error(place_, "not JSON: a number is out of range");
+    }
+    throw Error(place_, "not JSON at " + position(text_, byte > 0 ? byte - 1 : 0));
+  }
+
+ private:
+  // The value in its place: the root, the member of the key, or an array's next element.
+  template <class Value>
+  Json* add(Value&& value) {
+    if (open_.empty()) {
+      root_ = std::forward<Value>(value);
+      return &root_;
+    }
+    if (open_.back()->is_object()) {
+      *member_ = std::forward<Value>(value);
+      return member_;
+    }
+    return &open_.back()->get_ref<Json::array_t&>().emplace_back(std::forward<Value>(value));
+  }
+
+  bool open(Json::value_t type) {
+    if (open_.size() == kMaxNesting) {
+      throw Error(place_, "nested deeper than " + std::to_string(kMaxNesting));
+    }
+    open_.push_back(add(type));
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::string_view text_;
+  const std::string& place_;
+  Json root_;
+  std::vector<Json*> open_;  // objects and arrays; what they hold grows in the innermost alone
+  Json* member_ = nullptr;
+};
+
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& place) {
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
-  const auto check = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (static_cast<std::size_t>(std::max(depth, 0)) > kMaxNesting) {
-      throw Error(place, "nested deeper than " + std::to_string(kMaxNesting));
-    }
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key &&
-        !keys.back().insert(parsed.get_ref<const std::string&>()).second) {
-      throw Error(place, "key " + canonical(parsed) + " stands twice in an object");
-    }
-    return true;
-  };
-  try {
-    return Json::parse(text, check);
-  } catch (const Json::parse_error& error) {
-    throw Error(place, "not JSON at " + position(text, error.byte > 0 ? error.byte - 1 : 0));
-  } catch (const Json::exception&) {
-    throw Error(place, "not JSON: a number is out of range");
-  }
+  Builder builder(text, place);
+  Json::sax_parse(text, &builder);
+  return builder.take();
 }
 
 std::string canonical(const Json& json) {

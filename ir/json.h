@@ -15,6 +15,7 @@
 namespace ulpfuzz {
 
 using Json = nlohmann::json;
+class JsonReader;
 
 // The one way in for text of unknown origin: UTF-8, no key twice in an object, nesting up to 64.
 // Throws Error with line and column.
@@ -51,15 +52,14 @@ Json json_of(const KernelRecord& kernel);  // see ir/schema/run.schema.json
 Json json_of(const TensorLayout& layout);  // {"dtype":...,"shape":[],"strides":[],"offset":0}
 
 // The inverses. Numbers may be plain JSON numbers where a person would write them so, and members
-// that have a default may be left out. Throw Error at `place` followed by a JSON pointer; `place`
-// is what stands in front of the pointer: "", "/items/0", "case.json#".
-Fill fill_from(const Json& json, const std::string& place);
-Environment environment_from(const Json& json, const std::string& place);
-ModelConfig model_from(const Json& json, const std::string& place);
+// that have a default may be left out. Throw Error at the reader's place (ir/json_reader.h).
+Fill fill_from(const JsonReader& reader);
+Environment environment_from(const JsonReader& reader);
+ModelConfig model_from(const JsonReader& reader);
 // Only what ir/modules.h has.
-ModuleConfig module_from(const Json& json, const std::string& place);
-Program program_from(const Json& json, const std::string& place);
-Case case_from(const Json& json, const std::string& place);
+ModuleConfig module_from(const JsonReader& reader);
+Program program_from(const JsonReader& reader);
+Case case_from(const JsonReader& reader);
 TensorLayout layout_from(const Json& json, const std::string& place);
 
 // Text of a reference: "x", or "x:1" for output 1.

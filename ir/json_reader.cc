@@ -27,6 +27,21 @@ std::string token(std::string_view key) {
   return text;
 }
 
+// Puts the pointer from `root` to `value` behind `pointer`; false, and nothing, when it is not
+// below.
+bool locate(const nlohmann::json& root, const nlohmann::json& value, std::string& pointer) {
+  if (&root == &value) return true;
+  if (!root.is_structured()) return false;
+  const std::size_t length = pointer.size();
+  std::size_t index = 0;
+  for (auto at = root.begin(); at != root.end(); ++at, ++index) {
+    pointer += root.is_object() ? token(at.key()) : "/" + std::to_string(index);
+    if (locate(*at, value, pointer)) return true;
+    pointer.resize(length);
+  }
+  return false;
+}
+
 template <class T>
 std::optional<T> digits(std::string_view text) {
   T value{};
@@ -37,17 +52,23 @@ std::optional<T> digits(std::string_view text) {
 
 }  // namespace
 
-void JsonReader::fail(const std::string& message) const { throw Error(place_, message); }
+std::string JsonReader::place() const {
+  std::string place = document_->place;
+  locate(*document_->root, *json_, place);
+  return place;
+}
+
+void JsonReader::fail(const std::string& message) const { throw Error(place(), message); }
 
 void JsonReader::only(std::initializer_list<std::string_view> allowed) const {
   if (!json_->is_object()) fail("an object is wanted here");
-  for (const auto& [key, value] : json_->items()) {
+  for (const auto& [key, value] : json_->get_ref<const nlohmann::json::object_t&>()) {
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
       std::string list;
       for (const std::string_view name : allowed) {
         list += (list.empty() ? "" : ", ") + std::string(name);
       }
-      throw Error(place_ + token(key), "unknown key; here may stand: " + list);
+      throw Error(place() + token(key), "unknown key; here may stand: " + list);
     }
   }
 }
@@ -62,20 +83,21 @@ std::optional<JsonReader> JsonReader::find(std::string_view key) const {
   if (!json_->is_object()) fail("an object is wanted here");
   const auto found = json_->find(key);
   if (found == json_->end()) return std::nullopt;
-  return JsonReader(*found, place_ + token(key));
+  return JsonReader(*found, document_);
 }
 
 std::vector<std::string> JsonReader::keys() const {
   if (!json_->is_object()) fail("an object is wanted here");
   std::vector<std::string> keys;
-  for (const auto& [key, value] : json_->items()) keys.push_back(key);
+  for (const auto& [key, value] : json_->get_ref<const nlohmann::json::object_t&>()) {
+    keys.push_back(key);
+  }
   return keys;
 }
 
 std::pair<std::string, JsonReader> JsonReader::single() const {
   if (!json_->is_object() || json_->size() != 1) fail("an object of one member is wanted here");
-  const std::string key = json_->begin().key();
-  return {key, JsonReader(json_->begin().value(), place_ + token(key))};
+  return {json_->begin().key(), JsonReader(json_->begin().value(), document_)};
 }
 
 std::vector<JsonReader> JsonReader::elements(std::size_t limit) const {
@@ -84,7 +106,7 @@ std::vector<JsonReader> JsonReader::elements(std::size_t limit) const {
   std::vector<JsonReader> elements;
   elements.reserve(json_->size());
   for (std::size_t i = 0; i < json_->size(); ++i) {
-    elements.emplace_back((*json_)[i], place_ + "/" + std::to_string(i));
+    elements.push_back(JsonReader((*json_)[i], document_));
   }
   return elements;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -19,10 +20,10 @@ class JsonReader {
  public:
   // `place` in front of the pointer: "" or "case.json#".
   JsonReader(const nlohmann::json& json, std::string place)
-      : json_(&json), place_(std::move(place)) {}
+      : json_(&json), document_(new Document{&json, std::move(place)}) {}
 
   const nlohmann::json& json() const { return *json_; }
-  const std::string& place() const { return place_; }
+  std::string place() const;
   [[noreturn]] void fail(const std::string& message) const;
 
   // Of an object.
@@ -48,8 +49,16 @@ class JsonReader {
   Shape integers(std::size_t limit) const;
 
  private:
+  struct Document {
+    const nlohmann::json* root;
+    std::string place;  // of the root
+  };
+  JsonReader(const nlohmann::json& json, std::shared_ptr<const Document> document)
+      : json_(&json), document_(std::move(document)) {}
+
   const nlohmann::json* json_;
-  std::string place_;
+  // A place is looked up when it is asked for: most values are as they should be.
+  std::shared_ptr<const Document> document_;
 };
 
 }  // namespace ulpfuzz

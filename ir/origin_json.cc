@@ -4,6 +4,7 @@
 
 #include "ir/json.h"
 #include "ir/json_reader.h"
+#include "ir/json_writer.h"
 #include "ir/modules.h"
 
 namespace ulpfuzz {
@@ -11,21 +12,29 @@ namespace {
 
 using Fields = std::map<std::string, ConfigValue>;
 
-Json config_json(const Fields& fields) {
-  Json config = Json::object();
+void write_config(JsonWriter& out, const Fields& fields) {
+  out.begin_object();
   for (const auto& [field, value] : fields) {
+    out.key(field);
     if (const auto* number = std::get_if<double>(&value)) {
-      config[field] = {{"float", float_bits(*number)}};
+      out.begin_object();
+      out.key("float").bits(*number);
+      out.end_object();
     } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-      const bool exact = std::abs(static_cast<double>(*integer)) < 0x1p53;
-      config[field] = exact ? Json(*integer) : Json{{"int", std::to_string(*integer)}};
+      if (std::abs(static_cast<double>(*integer)) < 0x1p53) {
+        out.integer(*integer);
+      } else {
+        out.begin_object();
+        out.key("int").digits(*integer);
+        out.end_object();
+      }
     } else if (const auto* text = std::get_if<std::string>(&value)) {
-      config[field] = *text;
+      out.string(*text);
     } else {
-      config[field] = std::get<bool>(value);
+      out.boolean(std::get<bool>(value));
     }
   }
-  return config;
+  out.end_object();
 }
 
 Fields read_config(const JsonReader& config) {
@@ -52,27 +61,37 @@ Fields read_config(const JsonReader& config) {
 
 }  // namespace
 
-Json json_of(const ModelConfig& model) {
-  return {{"family", model.family}, {"config", config_json(model.fields)}};
+void write(JsonWriter& out, const ModelConfig& model) {
+  out.begin_object();
+  write_config(out.key("config"), model.fields);
+  out.key("family").string(model.family);
+  out.end_object();
 }
 
-ModelConfig model_from(const Json& json, const std::string& place) {
-  const JsonReader reader(json, place);
+Json json_of(const ModelConfig& model) { return Json::parse(canonical_text(model)); }
+
+ModelConfig model_from(const JsonReader& reader) {
   reader.only({"family", "config"});
   return {reader.at("family").string(256), read_config(reader.at("config"))};
 }
 
-Json json_of(const ModuleConfig& module) {
-  Json json = {{"module", module.module},       {"config", config_json(module.config)},
-               {"dtype", module.dtype},         {"batch", module.batch},
-               {"length", module.length},       {"labels", module.labels},
-               {"gradients", module.gradients}, {"seed", std::to_string(module.seed)}};
-  if (module.library_init) json["library_init"] = true;  // stored cases keep their names
-  return json;
+void write(JsonWriter& out, const ModuleConfig& module) {
+  out.begin_object();
+  out.key("batch").integer(module.batch);
+  write_config(out.key("config"), module.config);
+  out.key("dtype").string(module.dtype);
+  out.key("gradients").boolean(module.gradients);
+  out.key("labels").boolean(module.labels);
+  out.key("length").integer(module.length);
+  if (module.library_init) out.key("library_init").boolean(true);  // stored cases keep their names
+  out.key("module").string(module.module);
+  out.key("seed").digits(module.seed);
+  out.end_object();
 }
 
-ModuleConfig module_from(const Json& json, const std::string& place) {
-  const JsonReader reader(json, place);
+Json json_of(const ModuleConfig& module) { return Json::parse(canonical_text(module)); }
+
+ModuleConfig module_from(const JsonReader& reader) {
   reader.only({"module", "config", "dtype", "batch", "length", "labels", "gradients", "seed",
                "library_init"});
   ModuleConfig module;
@@ -85,7 +104,7 @@ ModuleConfig module_from(const Json& json, const std::string& place) {
   if (const auto gradients = reader.find("gradients")) module.gradients = gradients->boolean();
   if (const auto seed = reader.find("seed")) module.seed = seed->unsigned_integer();
   if (const auto init = reader.find("library_init")) module.library_init = init->boolean();
-  check_module(module, place);
+  check_module(module, reader.place());
   return module;
 }
 

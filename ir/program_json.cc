@@ -1,10 +1,12 @@
 // Programs as JSON.
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "ir/json.h"
 #include "ir/json_reader.h"
+#include "ir/json_writer.h"
 
 namespace ulpfuzz {
 namespace {
@@ -14,43 +16,89 @@ constexpr std::size_t kMaxValues = 4096;  // inputs, outputs, elements of a list
 constexpr std::int64_t kExactInteger = std::int64_t{1} << 53;
 
 // A size as people write it: a number where it is one.
-Json size_json(const Dim& dim) {
+void write_size(JsonWriter& out, const Dim& dim) {
   const bool exact = -kExactInteger <= dim.constant && dim.constant <= kExactInteger;
-  if (dim.is_constant() && exact) return dim.constant;
-  return to_string(dim);
-}
-
-Json scalar_json(const Scalar& scalar) {
-  if (const auto* number = std::get_if<double>(&scalar.value)) {
-    return {{"float", float_bits(*number)}};
-  }
-  if (const auto* number = std::get_if<std::int64_t>(&scalar.value)) {
-    return {{"int", std::to_string(*number)}};
-  }
-  return {{"bool", std::get<bool>(scalar.value)}};
+  if (dim.is_constant() && exact) return out.integer(dim.constant);
+  out.string(to_string(dim));
 }
 
 // One member an argument kind.
-struct ArgumentWriter {
-  Json operator()(std::monostate) const { return nullptr; }
-  Json operator()(const Ref& ref) const { return {{"ref", to_string(ref)}}; }
-  Json operator()(const std::vector<Ref>& refs) const {
-    Json list = Json::array();
-    for (const Ref& ref : refs) list.push_back(ref.name.empty() ? Json() : Json(to_string(ref)));
-    return {{"refs", list}};
+class ArgumentWriter {
+ public:
+  explicit ArgumentWriter(JsonWriter& out) : out_(out) {}
+
+  void operator()(std::monostate) const { out_.null(); }
+  void operator()(const Ref& ref) const {
+    member("ref", [&] { out_.string(to_string(ref)); });
   }
-  Json operator()(const Dim& dim) const { return {{"int", to_string(dim)}}; }
-  Json operator()(const std::vector<Dim>& dims) const {
-    Json list = Json::array();
-    for (const Dim& dim : dims) list.push_back(to_string(dim));
-    return {{"ints", list}};
+  void operator()(const std::vector<Ref>& refs) const {
+    member("refs", [&] { out_.list(refs, [&](const Ref& ref) { ref_or_none(ref); }); });
   }
-  Json operator()(double value) const { return {{"float", float_bits(value)}}; }
-  Json operator()(bool value) const { return {{"bool", value}}; }
-  Json operator()(DType dtype) const { return {{"dtype", std::string(name(dtype))}}; }
-  Json operator()(const std::string& text) const { return {{"str", text}}; }
-  Json operator()(const Scalar& scalar) const { return {{"scalar", scalar_json(scalar)}}; }
+  void operator()(const Dim& dim) const {
+    member("int", [&] { out_.string(to_string(dim)); });
+  }
+  void operator()(const std::vector<Dim>& dims) const {
+    member("ints", [&] { out_.list(dims, [&](const Dim& dim) { out_.string(to_string(dim)); }); });
+  }
+  void operator()(double value) const {
+    member("float", [&] { out_.bits(value); });
+  }
+  void operator()(bool value) const {
+    member("bool", [&] { out_.boolean(value); });
+  }
+  void operator()(std::int64_t value) const {
+    member("int", [&] { out_.digits(value); });
+  }
+  void operator()(DType dtype) const {
+    member("dtype", [&] { out_.string(name(dtype)); });
+  }
+  void operator()(const std::string& text) const {
+    member("str", [&] { out_.string(text); });
+  }
+  void operator()(const Scalar& scalar) const {
+    member("scalar", [&] { std::visit(*this, scalar.value); });
+  }
+
+ private:
+  template <class Write>
+  void member(std::string_view kind, const Write& write_value) const {
+    out_.begin_object();
+    out_.key(kind);
+    write_value();
+    out_.end_object();
+  }
+
+  void ref_or_none(const Ref& ref) const {
+    if (ref.name.empty()) return out_.null();
+    out_.string(to_string(ref));
+  }
+
+  JsonWriter& out_;
 };
+
+void write(JsonWriter& out, const ProgramInput& input) {
+  out.begin_object();
+  out.key("dtype").string(name(input.dtype));
+  out.key("name").string(input.name);
+  out.key("shape").list(input.shape, [&](const Dim& dim) { write_size(out, dim); });
+  out.end_object();
+}
+
+void write(JsonWriter& out, const Node& node) {
+  std::map<std::string_view, const Argument*> args;
+  for (const NamedArgument& arg : node.args) args[arg.name] = &arg.value;
+  out.begin_object();
+  out.key("args");
+  out.begin_object();
+  for (const auto& [name, value] : args) {
+    out.key(name);
+    std::visit(ArgumentWriter(out), *value);
+  }
+  out.end_object();
+  out.key("name").string(node.name);
+  out.key("op").string(node.op);
+  out.end_object();
+}
 
 Ref read_ref(const JsonReader& reader) {
   const std::string text = reader.string(256);
@@ -122,35 +170,22 @@ Level read_level(const JsonReader& reader) {
 
 }  // namespace
 
-Json json_of(const Program& program) {
-  Json inputs = Json::array();
-  for (const ProgramInput& input : program.inputs) {
-    Json shape = Json::array();
-    for (const Dim& dim : input.shape) shape.push_back(size_json(dim));
-    inputs.push_back(
-        {{"name", input.name}, {"dtype", std::string(name(input.dtype))}, {"shape", shape}});
-  }
-  Json nodes = Json::array();
-  for (const Node& node : program.nodes) {
-    Json args = Json::object();
-    for (const NamedArgument& arg : node.args) {
-      args[arg.name] = std::visit(ArgumentWriter(), arg.value);
-    }
-    nodes.push_back({{"name", node.name}, {"op", node.op}, {"args", args}});
-  }
-  Json outputs = Json::array();
-  for (const Ref& ref : program.outputs) outputs.push_back(to_string(ref));
-  Json symbols = Json::object();
-  for (const auto& [symbol, value] : program.symbols) symbols[symbol] = size_json(value);
-  return {{"level", program.level == Level::kJoint ? "joint" : "pre_dispatch"},
-          {"symbols", symbols},
-          {"inputs", inputs},
-          {"nodes", nodes},
-          {"outputs", outputs}};
+void write(JsonWriter& out, const Program& program) {
+  out.begin_object();
+  out.key("inputs").list(program.inputs, [&](const ProgramInput& i) { write(out, i); });
+  out.key("level").string(program.level == Level::kJoint ? "joint" : "pre_dispatch");
+  out.key("nodes").list(program.nodes, [&](const Node& node) { write(out, node); });
+  out.key("outputs").list(program.outputs, [&](const Ref& ref) { out.string(to_string(ref)); });
+  out.key("symbols");
+  out.begin_object();
+  for (const auto& [symbol, value] : program.symbols) write_size(out.key(symbol), value);
+  out.end_object();
+  out.end_object();
 }
 
-Program program_from(const Json& json, const std::string& place) {
-  const JsonReader reader(json, place);
+Json json_of(const Program& program) { return Json::parse(canonical_text(program)); }
+
+Program program_from(const JsonReader& reader) {
   reader.only({"level", "symbols", "inputs", "nodes", "outputs"});
   Program program;
   if (const auto level = reader.find("level")) program.level = read_level(*level);

@@ -103,9 +103,9 @@ class Verifier {
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) check_input(i);
     for (std::size_t i = 0; i < program_.nodes.size(); ++i) check_node(i);
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
-      check_ref(program_.outputs[i], "/outputs/" + std::to_string(i));
+      check_ref(program_.outputs[i], [&] { return "/outputs/" + std::to_string(i); });
     }
-    check_writes(program_, table_, types_, place_);
+    if (writes_) check_writes(program_, table_, types_, place_);
     return std::move(types_);
   }
 
@@ -124,34 +124,38 @@ class Verifier {
     if (value < 0 || value > kMaxSymbol) fail(pointer, "a symbol's value is not in [0, 2^31]");
   }
 
-  void define(const std::string& name, const std::string& pointer) {
+  void define(const std::string& name, const std::string& of) {
+    const auto pointer = [&] { return of + "/name"; };
     if (!is_identifier(name)) {
-      fail(pointer, "'" + name.substr(0, 80) + "' is not a name: letters, digits and _, up to 64");
+      fail(pointer(),
+           "'" + name.substr(0, 80) + "' is not a name: letters, digits and _, up to 64");
     }
     for (const std::string_view reserved : kReserved) {
-      if (reserved == name) fail(pointer, "'" + name + "' means something in Python");
+      if (reserved == name) fail(pointer(), "'" + name + "' means something in Python");
     }
-    if (!names_.insert(name).second) fail(pointer, "the name '" + name + "' is taken");
+    if (!names_.insert(name).second) fail(pointer(), "the name '" + name + "' is taken");
   }
 
   void check_input(std::size_t i) {
     const ProgramInput& input = program_.inputs[i];
     const std::string pointer = "/inputs/" + std::to_string(i);
-    define(input.name, pointer + "/name");
+    define(input.name, pointer);
     TensorType type{input.dtype, {}};
     for (std::size_t d = 0; d < input.shape.size(); ++d) {
-      const std::string at = pointer + "/shape/" + std::to_string(d);
+      const auto at = [&] { return pointer + "/shape/" + std::to_string(d); };
       type.shape.push_back(value(input.shape[d], at));
     }
     check_type(type, pointer + "/shape");
     types_.set(input.name, {std::move(type)});
   }
 
-  std::int64_t value(const Dim& dim, const std::string& pointer) const {
+  // Here and below `pointer` says where, and is called when something is wrong there.
+  template <class Pointer>
+  std::int64_t value(const Dim& dim, const Pointer& pointer) const {
     try {
       return dim.value(program_.symbols);
     } catch (const Error& error) {
-      fail(pointer, error.what());
+      fail(pointer(), error.what());
     }
   }
 
@@ -176,6 +180,7 @@ class Verifier {
     const std::string pointer = "/nodes/" + std::to_string(i);
     const Op* op = table_.find(node.op);
     if (op == nullptr) fail(pointer + "/op", "unknown operator '" + node.op.substr(0, 100) + "'");
+    writes_ = writes_ || op->schema.mutates();
     check_arguments(node, *op, pointer);
     std::vector<TensorType> types;
     try {
@@ -184,19 +189,19 @@ class Verifier {
       fail(pointer, error.what());
     }
     for (const TensorType& type : types) check_type(type, pointer);
-    define(node.name, pointer + "/name");
+    define(node.name, pointer);
     types_.set(node.name, std::move(types));
   }
 
   void check_arguments(const Node& node, const Op& op, const std::string& pointer) const {
     std::set<std::string_view> given;
     for (const NamedArgument& arg : node.args) {
-      const std::string at = pointer + "/args/" + arg.name;
+      const auto at = [&] { return pointer + "/args/" + arg.name; };
       const SchemaArgument* declared = op.schema.find(arg.name);
-      if (declared == nullptr) fail(at, op.name() + " has no such argument");
-      if (!given.insert(arg.name).second) fail(at, "given twice");
+      if (declared == nullptr) fail(at(), op.name() + " has no such argument");
+      if (!given.insert(arg.name).second) fail(at(), "given twice");
       if (!fits(*declared, arg.value)) {
-        fail(at, op.name() + " wants " + std::string(wanted(declared->kind)) + " here");
+        fail(at(), op.name() + " wants " + std::string(wanted(declared->kind)) + " here");
       }
       check_argument(*declared, arg.value, at);
     }
@@ -207,8 +212,9 @@ class Verifier {
     }
   }
 
+  template <class Pointer>
   void check_argument(const SchemaArgument& arg, const Argument& given,
-                      const std::string& pointer) const {
+                      const Pointer& pointer) const {
     if (const auto* ref = std::get_if<Ref>(&given)) check_ref(*ref, pointer);
     if (const auto* dim = std::get_if<Dim>(&given)) value(*dim, pointer);
     if (const auto* dims = std::get_if<std::vector<Dim>>(&given)) {
@@ -219,18 +225,19 @@ class Verifier {
         if (!ref.name.empty()) {
           check_ref(ref, pointer);
         } else if (!arg.optional_elements) {
-          fail(pointer, "null may not stand in this list");
+          fail(pointer(), "null may not stand in this list");
         }
       }
     }
   }
 
-  void check_ref(const Ref& ref, const std::string& pointer) const {
+  template <class Pointer>
+  void check_ref(const Ref& ref, const Pointer& pointer) const {
     if (types_.has(ref)) return;
     if (types_.outputs(ref.name) > 0) {
-      fail(pointer, "'" + ref.name + "' has no output " + std::to_string(ref.output));
+      fail(pointer(), "'" + ref.name + "' has no output " + std::to_string(ref.output));
     }
-    fail(pointer, "'" + ref.name.substr(0, 80) + "' is not defined before this");
+    fail(pointer(), "'" + ref.name.substr(0, 80) + "' is not defined before this");
   }
 
   const Program& program_;
@@ -238,6 +245,7 @@ class Verifier {
   const std::string& place_;
   std::set<std::string> names_;
   Types types_;
+  bool writes_ = false;  // some node does
 };
 
 }  // namespace

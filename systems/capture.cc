@@ -166,8 +166,7 @@ Case captured_case(const std::string& result, const Case& c, const OpTable& tabl
     throw Error("/module", c.module->module + " cannot be captured: " + exception_of(captured));
   }
   Case lowered = c;
-  const JsonReader program = captured.at("program");
-  lowered.program = program_from(program.json(), program.place());
+  lowered.program = program_from(captured.at("program"));
   const std::int64_t token_count = captured.at("tokens").integer_in(1, std::int64_t{1} << 32);
   const std::vector<JsonReader> inputs = captured.at("inputs").elements(4096);
   if (inputs.size() != lowered.program.inputs.size()) captured.fail("inputs without data");

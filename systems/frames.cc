@@ -13,6 +13,9 @@
 namespace ulpfuzz {
 namespace {
 
+// What a body grows by: as much as has come, within these. A peer that announces much and sends
+// little makes little be allocated.
+constexpr std::size_t kReadFirst = 1u << 16;
 constexpr std::size_t kReadAtOnce = 1u << 20;
 
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
@@ -108,7 +111,7 @@ Channel::Status Channel::read_length() {
 Channel::Status Channel::read_body() {
   while (body_.size() < body_size_) {
     const std::size_t before = body_.size();
-    body_.resize(std::min(body_size_, before + kReadAtOnce));
+    body_.resize(std::min(body_size_, before + std::clamp(before, kReadFirst, kReadAtOnce)));
     const ssize_t n = ::recv(fd_.get(), body_.data() + before, body_.size() - before, MSG_DONTWAIT);
     const int error = errno;
     body_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));

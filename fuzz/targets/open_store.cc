@@ -1,8 +1,10 @@
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,12 +14,17 @@
 
 namespace {
 
-// In memory, and gone with the process.
+// In memory where there is such a place, and gone with the process.
 class Folder {
  public:
   Folder() {
-    std::string name = "/dev/shm/open_store.XXXXXX";
-    path_ = ::mkdtemp(name.data());
+    for (const char* place : {"/dev/shm", "/tmp"}) {
+      std::string name = std::string(place) + "/open_store.XXXXXX";
+      if (::mkdtemp(name.data()) == nullptr) continue;
+      path_ = name;
+      return;
+    }
+    std::abort();
   }
   ~Folder() {
     std::error_code ignored;
@@ -31,12 +38,19 @@ class Folder {
   std::filesystem::path path_;
 };
 
+// One process has the database, so SQLite keeps what processes would share in its own memory.
+bool alone() {
+  return sqlite3_vfs_register(sqlite3_vfs_find("unix-excl"), /*makeDflt=*/1) == SQLITE_OK;
+}
+
 }  // namespace
 
 // A store whose database holds these bytes: opened, read, written to.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ulpfuzz;
   static const Folder folder;
+  static const bool is_alone = alone();
+  if (!is_alone) std::abort();
   for (const char* left : {"store.sqlite", "store.sqlite-wal", "store.sqlite-shm"}) {
     std::filesystem::remove(folder.path() / left);
   }

@@ -18,7 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const Case c = case_from_json(text, "fuzzed");
     const std::string written = to_json(c);
-    if (to_json(case_from_json(written, "written")) != written) std::abort();
+    // A text that was canonical already has just been read and written again as the same.
+    if (written != text && to_json(case_from_json(written, "written")) != written) std::abort();
     const Case lowered = lower(c);
     if (is_lowered(lowered)) verify(lowered, op_table());
   } catch (const Error&) {  // refused

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "fuzz/sqlite.h"
 #include "fuzz/store.h"
 #include "fuzz/targets/expected_runs.h"
 #include "generators/family.h"
@@ -161,6 +162,8 @@ void store_seeds(const fs::path& folder) {
     Store store(made);
     store.begin_campaign(1, "inductor", "norm");
   }
+  Sqlite(made / "store.sqlite")  // small pages: 8 KiB, not 60
+      .execute("PRAGMA journal_mode=DELETE; PRAGMA page_size=512; VACUUM; PRAGMA journal_mode=WAL");
   fs::create_directories(folder / "open_store");
   fs::copy_file(made / "store.sqlite", folder / "open_store/campaign",
                 fs::copy_options::overwrite_existing);

@@ -8,6 +8,7 @@
 
 #include "ir/fill.h"
 #include "ir/json.h"
+#include "ir/json_reader.h"
 
 // libulpfuzz-fills.so: the elements of ir/fill.h for a process that is not ours. The Python host
 // loads it, where it would take thirty times longer itself.
@@ -27,7 +28,7 @@ extern "C" const char* ulpfuzz_fill(const char* fill, const char* dtype, const s
   try {
     const std::optional<DType> type = parse_dtype(dtype);
     if (!type) throw std::invalid_argument(std::string("unknown dtype: ") + dtype);
-    const Fill parsed = fill_from(parse_json(fill, "fill"), "fill");
+    const Fill parsed = fill_from({parse_json(fill, "fill"), "fill"});
     const Elements made = generate(parsed, *type, Shape(shape, shape + rank), salt);
     if (is_integral(*type)) {
       std::ranges::copy(made.integers, static_cast<std::int64_t*>(elements));

@@ -14,6 +14,7 @@
 
 #include "ir/error.h"
 #include "ir/json.h"
+#include "ir/json_reader.h"
 #include "systems/libtorch/execute.h"
 #include "systems/libtorch/faults.h"
 #include "systems/libtorch/kernels.h"
@@ -93,7 +94,7 @@ class ServedRun {
     try {
       enter(Stage::kBuild);
       set_limits(message_.at("limits"));
-      Environment environment = environment_from(message_.at("environment"), "environment");
+      Environment environment = environment_from({message_.at("environment"), "environment"});
       fault_in_environment(fault_, environment);
       apply(environment);
       Json runs = Json::array();
@@ -114,7 +115,7 @@ class ServedRun {
     const auto start = std::chrono::steady_clock::now();
     enter(Stage::kBuild);
     // A message that cannot be read is not the system's answer: it ends the child.
-    const Case c = case_from(item.at("case"), "case");
+    const Case c = case_from({item.at("case"), "case"});
     Json run = {{"status", "completed"}, {"counters", Json::object()}, {"kernels", Json::array()}};
     try {
       fill(run, c, item);

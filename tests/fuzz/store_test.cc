@@ -144,6 +144,41 @@ TEST_F(StoreTest, AStoreOfANewerSchemaIsRefused) {
   }
 }
 
+TEST_F(StoreTest, ANumberThatIsNoneIsAnErrorThatNamesTheStore) {
+  for (const char* change : {"UPDATE meta SET value = 'three'", "UPDATE campaigns SET seed = '-1'",
+                             "UPDATE campaigns SET seed = '18446744073709551616'"}) {
+    std::filesystem::remove_all(folder_);
+    Store(folder_).begin_campaign(7, "inductor");
+    Sqlite(folder_ / "store.sqlite").execute(change);
+    try {
+      Store(folder_).last_campaign();
+      FAIL() << change;
+    } catch (const Error& e) {
+      EXPECT_THAT(e.what(), testing::HasSubstr(folder_.string())) << change;
+    }
+  }
+}
+
+// The view would be read without end.
+TEST_F(StoreTest, ADatabaseThatBringsCodeIsRefused) {
+  for (const char* code :
+       {"CREATE VIEW findings AS WITH RECURSIVE r(id) AS (SELECT 1 UNION ALL SELECT id FROM r) "
+        "SELECT id, id AS kind, id AS system, id AS detail, id AS minimal_hash, id AS state, "
+        "id AS first_seen FROM r",
+        "CREATE TABLE campaigns(id); CREATE TRIGGER t AFTER INSERT ON campaigns BEGIN "
+        "DELETE FROM campaigns; END"}) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    Sqlite(folder_ / "store.sqlite").execute(code);
+    try {
+      Store(folder_).findings();
+      FAIL() << code;
+    } catch (const Error& e) {
+      EXPECT_THAT(e.what(), testing::HasSubstr("no store of ulpfuzz")) << code;
+    }
+  }
+}
+
 // A store of version 1, which did not keep what a campaign was restricted to, is brought up.
 TEST_F(StoreTest, AnOlderStoreIsBroughtUp) {
   {

@@ -10,6 +10,7 @@
 #include "ir/error.h"
 #include "ir/hash.h"
 #include "ir/json.h"
+#include "ir/json_reader.h"
 #include "tests/ir/full_case.h"
 #include "tests/ir/small_table.h"
 
@@ -51,6 +52,22 @@ TEST(CaseJsonTest, CanonicalTextAndHashesAreFixed) {
   EXPECT_EQ(hashes(c).inputs, "2edef9868239cc4cc70b53ce2d3ee5adf3d745bfdaf4642dee73c6c0c006b9a0");
   EXPECT_EQ(hashes(c).environment,
             "01287c0dc8f188fcb43f906d529bf836225c9a1b44d2a4cee0b70fd228b39ddc");
+}
+
+// Text is written without a document, and is what the document's would be: keys in order, one of
+// each, strings escaped in one way, U+FFFD for bytes that are not UTF-8.
+TEST(CaseJsonTest, TextIsCanonicalWhateverTheRecordHolds) {
+  Case c = full_case();
+  EXPECT_EQ(canonical(Json::parse(to_json(c))), to_json(c));
+  c.program.nodes = {node("n", "aten.x.default",
+                          {{"z", Ref{"x"}},
+                           {"a", std::string("\"\\/\x01\t\x7f é \xff")},
+                           {"z", std::vector<Ref>{{"x", 1}, {}}},
+                           {"\n", std::monostate()}})};
+  c.environment.isa = "\xc3";
+  EXPECT_EQ(canonical(Json::parse(to_json(c))), to_json(c));
+  EXPECT_THAT(to_json(c), HasSubstr(R"("args":{"\n":null,"a":{"str":"\"\\/\u0001\t)"
+                                    "\x7f é \xef\xbf\xbd\"},\"z\":{\"refs\":[\"x:1\",null]}}"));
 }
 
 TEST(CaseJsonTest, HashesTellPartsApart) {
@@ -129,7 +146,7 @@ void refuses(const std::string& pointer, const std::string& reason,
   Json json = json_of(full_case());
   change(json);
   try {
-    case_from(json, "c.json#");
+    case_from({json, "c.json#"});
     ADD_FAILURE() << pointer << " was accepted";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("c.json#" + pointer + ": "));
